@@ -1,0 +1,149 @@
+//! Newtypes for every id and unit that crosses a crate border.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a text is not the id that it was read as.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {expected}")]
+pub struct ParseIdError {
+    text: String,
+    expected: &'static str,
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $expected:literal, $valid:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseIdError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let valid: fn(&str) -> bool = $valid;
+                if valid(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(ParseIdError { text: text.chars().take(80).collect(), expected: $expected })
+                }
+            }
+        }
+    };
+}
+
+fn is_ulid(text: &str) -> bool {
+    text.len() == 26 && text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase())
+}
+
+text_id!(
+    /// A task: a ULID in lower case, so ids sort by age and are safe in paths and URLs.
+    TaskId, "a task id (26 letters and digits in lower case)", is_ulid
+);
+text_id!(
+    /// One process, from its start to its end. A ULID in lower case.
+    BootId, "a boot id (26 letters and digits in lower case)", is_ulid
+);
+text_id!(
+    /// A model as named in the configuration; not the server's own name for it.
+    ModelName, "a model name (letters, digits and any of `-_.:/@`, at most 100)",
+    |text| (1..=100).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:/@".contains(&b))
+);
+text_id!(
+    /// A feature of a build: `F001`.
+    FeatureId, "a feature id (`F` and at least three digits)",
+    |text| text.len() >= 4 && text.starts_with('F') && text[1..].bytes().all(|b| b.is_ascii_digit())
+);
+text_id!(
+    /// A git commit, as 40 hexadecimal digits.
+    CommitId, "a commit id (40 hexadecimal digits)",
+    |text| text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
+);
+
+impl FeatureId {
+    /// The id of the feature at a place in the list, counted from 1.
+    pub fn numbered(place: usize) -> Self {
+        Self(format!("F{place:03}"))
+    }
+
+    /// The id in lower case without anything else, for file names: `f001`.
+    pub fn slug(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+/// A job's number inside its task, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobNo(pub u32);
+
+impl fmt::Display for JobNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A job: its task and its number there, written `<task>.<number>`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct JobId {
+    /// The task that asked for the job.
+    pub task: TaskId,
+    /// The job's number there.
+    pub no: JobNo,
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.task, self.no)
+    }
+}
+
+impl FromStr for JobId {
+    type Err = ParseIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || ParseIdError { text: text.chars().take(80).collect(), expected: "a job id (`<task>.<number>`)" };
+        let (task, no) = text.split_once('.').ok_or_else(wrong)?;
+        Ok(Self { task: task.parse()?, no: JobNo(no.parse().map_err(|_| wrong())?) })
+    }
+}
+
+/// The number of one claim of a job. It only grows; a write under an older one is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fence(pub i64);
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A moment, in milliseconds since 1970 by the database's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub i64);
+
+impl Millis {
+    /// Milliseconds from `earlier` to `self`, never negative.
+    pub fn since(self, earlier: Millis) -> i64 {
+        (self.0 - earlier.0).max(0)
+    }
+}

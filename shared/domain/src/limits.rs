@@ -1,0 +1,63 @@
+//! The limits of a task. They are stored with it, so a restart or a new configuration changes nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// What a task may use. Counters live in the task's state; nothing here is ever "reset" by a crash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// `build`: the Initializer must name at least this many features. Default 50.
+    pub min_features: u32,
+    /// `build`: attempts on one feature before it is blocked. Default 50.
+    pub max_attempts: u32,
+    /// `build`: failed attempts in a row before another feature has its turn. Default 5.
+    pub rotate_after: u32,
+    /// `build`: coding sessions in all, proven or not. Default 1,000.
+    pub max_sessions: u32,
+    /// `build`: turns of one coding session. Default 60.
+    pub max_turns: u32,
+    /// `build`: length of one coding session, in milliseconds. Default 30 min.
+    pub session_ms: u64,
+    /// Tokens in and out over all model calls; 0 means no limit. Default 0.
+    pub max_tokens: u64,
+    /// Further claims of a job after a counted fault, and re-asks of one model call. Default 2.
+    pub max_retries: u32,
+    /// One whole model call, in milliseconds. Default 10 min: local models are slow.
+    pub agent_timeout_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            min_features: 50,
+            max_attempts: 50,
+            rotate_after: 5,
+            max_sessions: 1_000,
+            max_turns: 60,
+            session_ms: 30 * 60 * 1_000,
+            max_tokens: 0,
+            max_retries: 2,
+            agent_timeout_ms: 10 * 60 * 1_000,
+        }
+    }
+}
+
+impl Limits {
+    /// Says which limit makes no sense, if one does.
+    pub fn check(&self) -> Result<(), String> {
+        let at_least_one = [
+            ("min_features", u64::from(self.min_features)),
+            ("max_attempts", u64::from(self.max_attempts)),
+            ("rotate_after", u64::from(self.rotate_after)),
+            ("max_sessions", u64::from(self.max_sessions)),
+            ("max_turns", u64::from(self.max_turns)),
+            ("session_ms", self.session_ms),
+            ("agent_timeout_ms", self.agent_timeout_ms),
+        ];
+        match at_least_one.iter().find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(format!("limit `{name}` must be at least 1")),
+            None if self.min_features > 500 => Err("limit `min_features` must be at most 500".to_owned()),
+            None => Ok(()),
+        }
+    }
+}
