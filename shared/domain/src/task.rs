@@ -217,6 +217,8 @@ pub struct NewTask {
     pub models: AgentModels,
     /// The limits that hold for this task.
     pub limits: Limits,
+    /// Whether a person has to accept the feature list before coding starts.
+    pub approve: bool,
     /// Work stops here and the partial result is built.
     pub deadline: Option<Millis>,
     /// Ready-made answer to "did I send this already?": the client's key.

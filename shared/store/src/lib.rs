@@ -1,1 +1,35 @@
-//! Placeholder.
+//! The state of record: the only truth. Everything else (bells, worktrees, pages) can be lost and made again.
+//!
+//! One SQL text runs on SQLite and on PostgreSQL. The protocol's rules live here: every transaction that
+//! touches a job locks its task row first, every write repeats its whole condition, a job that ends writes
+//! exactly one input.
+
+mod advance;
+mod claim;
+mod clock;
+mod connect;
+mod error;
+mod fenced;
+mod fresh;
+mod ledger;
+mod people;
+mod processes;
+mod read;
+mod rows;
+mod submit;
+mod sweep;
+mod task_tx;
+
+pub use advance::{Committed, Pending};
+pub use claim::{Claim, Renewal};
+pub use clock::DbClock;
+pub use connect::{Engine, Store};
+pub use error::StoreError;
+pub use fenced::{Ended, Fenced, HandBack, Lost};
+pub use fresh::{fresh_boot_id, fresh_id};
+pub use ledger::LedgerEntry;
+pub use people::AskError;
+pub use processes::{Leadership, Process, ProcessInfo, Role};
+pub use read::{EventRow, JobRow, ModelQueue, TaskFilter, TaskRow};
+pub use submit::Submitted;
+pub use sweep::{ExpiredLease, Swept};

@@ -6,4 +6,4 @@ mod report;
 
 pub use machine::{Build, Phase, RECENT_SESSIONS};
 pub use registry::{Feature, FeatureDraft, FeatureStatus, Project, RegistryFile, feature_list};
-pub use report::{ReportFacts, report};
+pub use report::{ReportFacts, Spent, report};

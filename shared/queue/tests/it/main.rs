@@ -1,0 +1,5 @@
+//! Stories of bells, a file each.
+
+mod apalis;
+mod conformance;
+mod in_memory;

@@ -1,0 +1,87 @@
+//! Rows as records.
+
+use nightforge_domain::{CommitId, Millis};
+use serde::de::DeserializeOwned;
+use sqlx::Row;
+use sqlx::any::AnyRow;
+
+use crate::{EventRow, JobRow, StoreError, TaskRow};
+
+/// The columns that [`task_row`] reads.
+pub(crate) const TASK_COLUMNS: &str = "id, kind, objective, owner, priority, models, limits, state, status, phase,
+    seq, stopping, paused, deadline, head, report, created_at, updated_at, finished_at";
+
+pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
+    Ok(TaskRow {
+        id: parsed(row, "id")?,
+        kind: parsed(row, "kind")?,
+        objective: row.try_get("objective")?,
+        owner: row.try_get("owner")?,
+        priority: (row.try_get::<i64, _>("priority")? as u8)
+            .try_into()
+            .map_err(|e: String| StoreError::corrupt("priority", e))?,
+        models: json(row, "models")?,
+        limits: json(row, "limits")?,
+        state: json(row, "state")?,
+        status: parsed(row, "status")?,
+        phase: row.try_get("phase")?,
+        seq: row.try_get("seq")?,
+        stopping: row.try_get::<i64, _>("stopping")? != 0,
+        paused: row.try_get::<i64, _>("paused")? != 0,
+        deadline: row.try_get::<Option<i64>, _>("deadline")?.map(Millis),
+        head: row
+            .try_get::<Option<String>, _>("head")?
+            .map(|head| head.parse::<CommitId>())
+            .transpose()
+            .map_err(|e| StoreError::corrupt("commit id", e))?,
+        report: row.try_get("report")?,
+        created_at: Millis(row.try_get("created_at")?),
+        updated_at: Millis(row.try_get("updated_at")?),
+        finished_at: row.try_get::<Option<i64>, _>("finished_at")?.map(Millis),
+    })
+}
+
+pub(crate) fn event_row(row: &AnyRow) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        seq: row.try_get("number")?,
+        type_name: row.try_get("type")?,
+        at: Millis(row.try_get("at")?),
+        data: json(row, "data")?,
+    })
+}
+
+pub(crate) fn job_row(row: &AnyRow) -> Result<JobRow, StoreError> {
+    let count = |name: &str| row.try_get::<i64, _>(name).map(|n| n as u32);
+    Ok(JobRow {
+        no: nightforge_domain::JobNo(count("number")?),
+        spec: json(row, "spec")?,
+        model: row.try_get("model")?,
+        state: parsed(row, "state")?,
+        run_after: Millis(row.try_get("run_after")?),
+        fence: nightforge_domain::Fence(row.try_get("fence")?),
+        boot: row.try_get("boot_id")?,
+        lease_until: row.try_get::<Option<i64>, _>("lease_until")?.map(Millis),
+        steps: count("steps")?,
+        faults: count("faults")?,
+        deaths: count("deaths")?,
+        infra_failures: count("infra_failures")?,
+        last_error: row.try_get("last_error")?,
+        created_at: Millis(row.try_get("created_at")?),
+        claimed_at: row.try_get::<Option<i64>, _>("claimed_at")?.map(Millis),
+        finished_at: row.try_get::<Option<i64>, _>("finished_at")?.map(Millis),
+    })
+}
+
+fn parsed<T>(row: &AnyRow, column: &'static str) -> Result<T, StoreError>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let text: String = row.try_get(column)?;
+    text.parse().map_err(|e: T::Err| StoreError::corrupt(column, e))
+}
+
+fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
+    let text: String = row.try_get(column)?;
+    serde_json::from_str(&text).map_err(|e| StoreError::corrupt(column, e))
+}

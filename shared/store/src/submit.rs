@@ -1,0 +1,91 @@
+//! Accepting an objective: task row, first event and first input in one transaction.
+
+use nightforge_domain::state::TaskState;
+use nightforge_domain::{NewTask, TaskId};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use sqlx::Row;
+
+use crate::{Store, StoreError, fresh_id};
+
+/// The answer to a submission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// The task.
+    pub task: TaskId,
+    /// False when the same request with the same idempotency key had made it before.
+    pub created: bool,
+}
+
+impl Store {
+    /// Accepts an objective. Once this has returned, the task reaches a final state or waits for a person.
+    ///
+    /// # Errors
+    /// [`StoreError::IdempotencyConflict`] when the key came with another request before.
+    pub async fn submit(&self, new: &NewTask) -> Result<Submitted, StoreError> {
+        let hash = request_hash(new);
+        let mut tx = self.begin().await?;
+        let task = fresh_id();
+        let state = TaskState::new(new.kind, new.approve);
+        let inserted = sqlx::query(self.sql(
+            "INSERT INTO tasks (id, kind, objective, owner, priority, models, limits, state, status, phase, seq,
+                next_event, next_input, stopping, paused, deadline, due_at, idempotency_key, request_hash,
+                created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 1, 2, 0, 0, $11, $11, $12, $13, {now}, {now})
+             ON CONFLICT (owner, idempotency_key) DO NOTHING",
+        ))
+        .bind(task.as_str())
+        .bind(new.kind.as_str())
+        .bind(new.objective.as_str())
+        .bind(&new.owner)
+        .bind(i64::from(new.priority.get()))
+        .bind(json!(new.models).to_string())
+        .bind(json!(new.limits).to_string())
+        .bind(json!(state).to_string())
+        .bind(state.status().as_str())
+        .bind(state.phase())
+        .bind(new.deadline.map(|at| at.0))
+        .bind(&new.idempotency_key)
+        .bind(&hash)
+        .execute(&mut *tx)
+        .await?
+        .rows_affected();
+        if inserted == 0 {
+            tx.rollback().await?;
+            return self.submitted_before(new, &hash).await;
+        }
+        sqlx::query(self.sql(
+            "INSERT INTO inputs (task_id, number, body, created_at) VALUES ($1, 1, $2, {now})",
+        ))
+        .bind(task.as_str())
+        .bind(json!(nightforge_domain::Input::Submitted).to_string())
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(Submitted { task, created: true })
+    }
+
+    async fn submitted_before(&self, new: &NewTask, hash: &str) -> Result<Submitted, StoreError> {
+        let row = sqlx::query("SELECT id, request_hash FROM tasks WHERE owner = $1 AND idempotency_key = $2")
+            .bind(&new.owner)
+            .bind(&new.idempotency_key)
+            .fetch_one(&self.read)
+            .await?;
+        let task: TaskId =
+            row.try_get::<String, _>("id")?.parse().map_err(|e| StoreError::corrupt("task id", e))?;
+        if row.try_get::<String, _>("request_hash")? == hash {
+            Ok(Submitted { task, created: false })
+        } else {
+            Err(StoreError::IdempotencyConflict(task))
+        }
+    }
+}
+
+/// Two requests are the same when everything that decides the work is.
+fn request_hash(new: &NewTask) -> String {
+    let request = json!([
+        new.kind, new.objective, new.priority, new.models, new.limits, new.approve, new.deadline
+    ]);
+    let digest = Sha256::digest(request.to_string().as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
