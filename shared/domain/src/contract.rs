@@ -41,17 +41,24 @@ impl Contract for ProjectPlan {
 
     fn check(&self) -> Result<(), String> {
         if !self.test_command.contains("{files}") {
-            return Err("test_command must contain {files}, for example: python3 -m unittest {files}".to_owned());
+            return Err(
+                "test_command must contain {files}, for example: python3 -m unittest {files}".to_owned()
+            );
         }
         if !self.test_file_pattern.contains("{id}") {
             return Err("test_file_pattern must contain {id}, for example: tests/test_{id}.py".to_owned());
         }
         let pattern = &self.test_file_pattern;
         if pattern.starts_with('/') || pattern.contains('\\') || pattern.split('/').any(|part| part == "..") {
-            return Err("test_file_pattern must be a path inside the project, for example: tests/test_{id}.py".to_owned());
+            return Err(
+                "test_file_pattern must be a path inside the project, for example: tests/test_{id}.py"
+                    .to_owned(),
+            );
         }
         if self.init_script.trim().is_empty() {
-            return Err("init_script must not be empty; if nothing is to be prepared, give: #!/bin/sh".to_owned());
+            return Err(
+                "init_script must not be empty; if nothing is to be prepared, give: #!/bin/sh".to_owned()
+            );
         }
         Ok(())
     }
@@ -118,7 +125,10 @@ impl Contract for FeatureBatch {
         for feature in &self.features {
             let length = feature.description.trim().chars().count();
             if length < 8 {
-                return Err(format!("the description `{}` is too short; write one full sentence", feature.description));
+                return Err(format!(
+                    "the description `{}` is too short; write one full sentence",
+                    feature.description
+                ));
             }
             if length > 300 {
                 return Err("a description is over 300 characters; write one short sentence".to_owned());

@@ -17,7 +17,7 @@ macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $expected:literal, $valid:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
+        #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
         impl $name {
@@ -43,6 +43,20 @@ macro_rules! text_id {
                 } else {
                     Err(ParseIdError { text: text.chars().take(80).collect(), expected: $expected })
                 }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = ParseIdError;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
             }
         }
     };
@@ -119,7 +133,10 @@ impl FromStr for JobId {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || ParseIdError { text: text.chars().take(80).collect(), expected: "a job id (`<task>.<number>`)" };
+        let wrong = || ParseIdError {
+            text: text.chars().take(80).collect(),
+            expected: "a job id (`<task>.<number>`)",
+        };
         let (task, no) = text.split_once('.').ok_or_else(wrong)?;
         Ok(Self { task: task.parse()?, no: JobNo(no.parse().map_err(|_| wrong())?) })
     }
@@ -144,6 +161,48 @@ pub struct Millis(pub i64);
 impl Millis {
     /// Milliseconds from `earlier` to `self`, never negative.
     pub fn since(self, earlier: Millis) -> i64 {
-        (self.0 - earlier.0).max(0)
+        self.0.saturating_sub(earlier.0).max(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parses<T: FromStr>(texts: &[&str]) -> Vec<bool> {
+        texts.iter().map(|text| text.parse::<T>().is_ok()).collect()
+    }
+
+    #[test]
+    fn texts_are_checked_before_they_are_ids() {
+        let ulid = "01k0000000000000000000000a";
+        assert_eq!(
+            parses::<TaskId>(&[ulid, &ulid.to_uppercase(), &ulid[1..], "../../../../etc/passwd____"]),
+            [true, false, false, false]
+        );
+        assert_eq!(
+            parses::<ModelName>(&["qwen/qwen3:30b@q4_k.m", "", "two words", "é"]),
+            [true, false, false, false]
+        );
+        assert_eq!(
+            parses::<FeatureId>(&["F001", "F1000", "F01", "f001", "Fabc"]),
+            [true, true, false, false, false]
+        );
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(
+            parses::<CommitId>(&[commit, &commit.to_uppercase(), &commit[..39]]),
+            [true, false, false]
+        );
+        let job = format!("{ulid}.12");
+        assert_eq!(parses::<JobId>(&[&job, ulid, "x.1", &format!("{ulid}.-1")]), [true, false, false, false]);
+        assert_eq!(job.parse::<JobId>().map(|job| job.to_string()), Ok(job));
+    }
+
+    #[test]
+    fn stored_texts_are_checked_too() {
+        let read: Result<CommitId, _> = serde_json::from_str("\"main\"");
+        let error = read.map_err(|error| error.to_string());
+        assert_eq!(error, Err("`main` is not a commit id (40 hexadecimal digits)".to_owned()));
+        assert_eq!(serde_json::to_string(&FeatureId::numbered(7)).unwrap(), "\"F007\"");
     }
 }

@@ -119,10 +119,17 @@ impl FromStr for JobState {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [JobState::Ready, JobState::Running, JobState::Done, JobState::Failed, JobState::Dead, JobState::Cancelled]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-            .ok_or_else(|| format!("unknown job state `{text}`"))
+        [
+            JobState::Ready,
+            JobState::Running,
+            JobState::Done,
+            JobState::Failed,
+            JobState::Dead,
+            JobState::Cancelled,
+        ]
+        .into_iter()
+        .find(|state| state.as_str() == text)
+        .ok_or_else(|| format!("unknown job state `{text}`"))
     }
 }
 

@@ -18,7 +18,9 @@ mod task;
 pub use event::Event;
 pub use ids::{BootId, CommitId, FeatureId, Fence, JobId, JobNo, Millis, ModelName, ParseIdError, TaskId};
 pub use input::Input;
-pub use job::{Agent, FeatureFailure, Initialized, JobResult, JobSpec, JobState, SessionOutcome, SessionReport, Verified};
+pub use job::{
+    Agent, FeatureFailure, Initialized, JobResult, JobSpec, JobState, SessionOutcome, SessionReport, Verified,
+};
 pub use limits::Limits;
 pub use step::{Step, Usage};
-pub use task::{AgentModels, Kind, NewTask, ObjectiveError, Objective, Priority, Status, UnknownKind};
+pub use task::{AgentModels, Kind, NewTask, Objective, ObjectiveError, Priority, Status, UnknownKind};

@@ -1,7 +1,9 @@
 //! The life cycle that all kinds share: what is awaited, stopping, cancel, retry, late inputs.
 //!
 //! [`next`] is the only way from one state to another. Pure: everything it needs is in [`Context`]. The finer
-//! phases of a kind are in that kind's machine, which is asked here and answers with a [`Decision`].
+//! phases of a kind are in that kind's machine, which is asked in `draft` and answers with a [`Decision`].
+
+mod draft;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::build::{Build, ReportFacts};
 use crate::{Agent, CommitId, Event, Input, JobNo, JobSpec, Kind, Limits, Millis, Status};
+use draft::Draft;
 
 /// All that is known of a task between two transitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +26,7 @@ pub struct TaskState {
     pub jobs_created: u32,
     /// A retry that came while the task was stopping, and who asked for it.
     pub retry_asked: Option<String>,
-    /// Retries so far; each grants every limit once more.
+    /// Retries so far.
     pub retries: u32,
     /// The machine of the task's kind.
     pub machine: Machine,
@@ -192,6 +195,11 @@ impl TaskState {
         Some(build)
     }
 
+    fn deadline_waived(&self) -> bool {
+        let Machine::Build(build) = &self.machine;
+        build.granted.deadline_waived
+    }
+
     /// The commit that the project's branch has to point at.
     pub fn head(&self) -> Option<&CommitId> {
         let Machine::Build(build) = &self.machine;
@@ -204,52 +212,63 @@ impl TaskState {
 /// # Errors
 /// An input that cannot be meant in this state. The caller consumes it with [`Transition::consuming_illegal`]:
 /// an illegal input never blocks the ones behind it.
-pub fn next(state: &TaskState, input: &Input, context: &Context<'_>) -> Result<Transition, IllegalTransition> {
-    let mut draft = Draft::new(state);
+pub fn next(
+    state: &TaskState,
+    input: &Input,
+    context: &Context<'_>,
+) -> Result<Transition, IllegalTransition> {
+    let mut draft = Draft::new(state, context);
     if let Some(job) = input.ended_job() {
-        let Some(spec) = draft.state.awaited.remove(&job) else {
-            return Err(illegal(state, input, format!("job {job} is not awaited")));
-        };
-        draft.job_ended(job, spec, input, context).map_err(|reason| illegal(state, input, reason))?;
-        return Ok(draft.finish(context));
+        match draft.take_awaited(job) {
+            Some(spec) => draft.job_ended(job, spec, input),
+            None if job.0 >= 1 && job.0 <= state.jobs_created => {
+                draft.ignore(input, &format!("job {job} is not awaited any more"));
+            }
+            None => return Err(illegal(state, input, format!("there is no job {job}"))),
+        }
+        return Ok(draft.finish());
     }
     match (&state.life, input) {
-        (Life::Queued, Input::Submitted) => {
-            draft.events.push(Event::TaskSubmitted { kind: Kind::Build });
-            let Machine::Build(build) = &mut draft.state.machine;
-            let decision = build.start();
-            draft.follow(decision, context);
+        (Life::Queued, Input::Submitted) => draft.start(),
+        (_, Input::Submitted) => {
+            return Err(illegal(state, input, "the task has started already".to_owned()));
         }
-        (_, Input::Submitted) => return Err(illegal(state, input, "the task has started already".to_owned())),
-        (Life::Final { .. }, Input::Cancel { .. } | Input::DeadlinePassed) => draft.ignore(input, "the task is over"),
+        (Life::Final { .. }, Input::Cancel { .. } | Input::DeadlinePassed) => {
+            draft.ignore(input, "the task is over")
+        }
         (Life::Stopping { .. }, Input::DeadlinePassed) => draft.ignore(input, "the task is stopping"),
+        (_, Input::DeadlinePassed) if state.deadline_waived() => {
+            draft.ignore(input, "a retry has waived the deadline")
+        }
+        (_, Input::DeadlinePassed) => draft.stop(Status::NeedsReview, "the deadline passed".to_owned()),
         (Life::Stopping { end: Status::Cancelled, .. }, Input::Cancel { .. } | Input::Retry { .. }) => {
             draft.ignore(input, "the task is being cancelled");
         }
-        (_, Input::Cancel { by }) => {
-            draft.state.retry_asked = None;
-            draft.stop(Status::Cancelled, format!("cancelled by {by}"));
+        (_, Input::Cancel { by }) => draft.cancel(by),
+        (Life::Stopping { .. }, Input::Retry { by }) => draft.remember_retry(by),
+        (Life::Final { end: Status::Failed | Status::NeedsReview, .. }, Input::Retry { by }) => {
+            draft.retry(by)
         }
-        (_, Input::DeadlinePassed) => draft.stop(Status::NeedsReview, "the deadline passed".to_owned()),
-        (Life::Stopping { .. }, Input::Retry { by }) => draft.state.retry_asked = Some(by.clone()),
-        (Life::Final { end: Status::Failed | Status::NeedsReview, .. }, Input::Retry { by }) => draft.retry(by, context),
-        (Life::Final { .. }, Input::Retry { .. }) => draft.ignore(input, "only a failed or reviewed task can be retried"),
+        (Life::Final { .. }, Input::Retry { .. }) => {
+            draft.ignore(input, "only a failed or reviewed task can be retried")
+        }
         (_, Input::Retry { .. }) => draft.ignore(input, "the task is at work"),
         (Life::WaitingForHuman { gate: open }, Input::Approved { gate, by }) if open == gate => {
-            draft.answer_gate(*gate, by, None, context);
+            draft.answer_gate(*gate, by, None);
         }
         (Life::WaitingForHuman { gate: open }, Input::Rejected { gate, reason, by }) if open == gate => {
-            draft.answer_gate(*gate, by, Some(reason), context);
+            draft.answer_gate(*gate, by, Some(reason));
         }
         (_, Input::Approved { .. } | Input::Rejected { .. }) => draft.ignore(input, "that gate is not open"),
         (
             _,
-            Input::JobDone { .. } | Input::JobFailed { .. } | Input::JobDied { .. } | Input::JobCancelled { .. },
-        ) => {
-            unreachable!("ended_job() names a job for each of these")
-        }
+            Input::JobDone { .. }
+            | Input::JobFailed { .. }
+            | Input::JobDied { .. }
+            | Input::JobCancelled { .. },
+        ) => unreachable!("ended_job() names a job for each of these"),
     }
-    Ok(draft.finish(context))
+    Ok(draft.finish())
 }
 
 fn illegal(state: &TaskState, input: &Input, reason: String) -> IllegalTransition {
@@ -267,178 +286,6 @@ impl Transition {
             stop_jobs: false,
             revive: Vec::new(),
             report: None,
-        }
-    }
-}
-
-/// A transition in the making.
-struct Draft<'a> {
-    before: &'a TaskState,
-    state: TaskState,
-    events: Vec<Event>,
-    jobs: Vec<NewJob>,
-    stop_jobs: bool,
-    revive: Vec<JobNo>,
-}
-
-impl<'a> Draft<'a> {
-    fn new(before: &'a TaskState) -> Self {
-        Self {
-            before,
-            state: before.clone(),
-            events: Vec::new(),
-            jobs: Vec::new(),
-            stop_jobs: false,
-            revive: Vec::new(),
-        }
-    }
-
-    fn job_ended(
-        &mut self,
-        job: JobNo,
-        spec: JobSpec,
-        input: &Input,
-        context: &Context<'_>,
-    ) -> Result<(), String> {
-        let stopping = matches!(self.state.life, Life::Stopping { .. });
-        let Machine::Build(build) = &mut self.state.machine;
-        let decision = match input {
-            Input::JobDone { result, .. } => {
-                build.record(&spec, result, context.limits, &mut self.events)?;
-                (!stopping).then(|| build.after(&spec, result, context, self.state.retries, &mut self.events))
-            }
-            // A session that its model could not carry on is a failed attempt; the task goes on.
-            Input::JobFailed { class, reason, .. } if matches!(spec, JobSpec::Code { .. }) => {
-                build.attempt_failed(&spec, &format!("{class}: {reason}"), context.limits, &mut self.events);
-                (!stopping).then(|| build.next_session(context, self.state.retries))
-            }
-            Input::JobFailed { class, reason, .. } => {
-                self.state.ended.insert(job, spec.clone());
-                Some(Decision::Fail(format!("job {job} ({}) failed: {class}: {reason}", spec.kind())))
-            }
-            Input::JobDied { reason, .. } => {
-                self.state.ended.insert(job, spec.clone());
-                Some(Decision::NeedsReview(format!("job {job} ({}) is a dead letter: {reason}", spec.kind())))
-            }
-            _ => {
-                self.state.ended.insert(job, spec);
-                (!stopping).then(|| Decision::NeedsReview(format!("job {job} was ended")))
-            }
-        };
-        if !stopping {
-            self.follow(decision.unwrap_or(Decision::Jobs(Vec::new())), context);
-        }
-        Ok(())
-    }
-
-    fn answer_gate(&mut self, gate: u32, by: &str, rejected: Option<&String>, context: &Context<'_>) {
-        self.events.push(Event::GateAnswered { gate, approved: rejected.is_none(), by: by.to_owned() });
-        let Machine::Build(build) = &mut self.state.machine;
-        let decision = match rejected {
-            None => build.next_session(context, self.state.retries),
-            Some(reason) => build.rejected(reason),
-        };
-        self.follow(decision, context);
-    }
-
-    fn retry(&mut self, by: &str, context: &Context<'_>) {
-        self.state.retries += 1;
-        self.state.retry_asked = None;
-        self.state.life = Life::Running;
-        self.revive = self.state.ended.keys().copied().collect();
-        self.events.push(Event::RetryAccepted { by: by.to_owned(), jobs: self.revive.clone() });
-        let ended = std::mem::take(&mut self.state.ended);
-        let Machine::Build(build) = &mut self.state.machine;
-        build.grant();
-        if ended.is_empty() {
-            let decision = build.resume(context, self.state.retries);
-            self.follow(decision, context);
-        } else {
-            self.state.awaited.extend(ended);
-        }
-    }
-
-    fn follow(&mut self, decision: Decision, context: &Context<'_>) {
-        match decision {
-            Decision::Jobs(specs) => {
-                self.state.life = Life::Running;
-                for spec in specs {
-                    self.create(spec);
-                }
-                debug_assert!(!self.state.awaited.is_empty(), "a running task awaits a job");
-            }
-            Decision::AskHuman => {
-                let Machine::Build(build) = &mut self.state.machine;
-                let gate = build.open_gate();
-                self.state.life = Life::WaitingForHuman { gate };
-                self.events.push(Event::GateOpened { gate });
-            }
-            Decision::Complete => self.state.life = Life::Final { end: Status::Completed, reason: None },
-            Decision::NeedsReview(reason) => self.stop(Status::NeedsReview, reason),
-            Decision::Fail(reason) => self.stop(Status::Failed, reason),
-        }
-        let _ = context;
-    }
-
-    fn create(&mut self, spec: JobSpec) {
-        self.state.jobs_created += 1;
-        let no = JobNo(self.state.jobs_created);
-        let feature = match &spec {
-            JobSpec::Code { feature, .. } => Some(feature.clone()),
-            _ => None,
-        };
-        self.events.push(Event::JobCreated { job: no, kind: spec.kind().to_owned(), feature });
-        self.state.awaited.insert(no, spec.clone());
-        self.jobs.push(NewJob { no, spec });
-    }
-
-    fn stop(&mut self, end: Status, reason: String) {
-        self.events.push(Event::TaskStopping { reason: reason.clone() });
-        self.state.life = Life::Stopping { end, reason };
-        self.stop_jobs = true;
-    }
-
-    fn ignore(&mut self, input: &Input, reason: &str) {
-        self.events.push(Event::InputIgnored { input: input.name().to_owned(), reason: reason.to_owned() });
-    }
-
-    /// A stopping task that awaits nothing is over, or goes on if a retry was asked for meanwhile.
-    fn finish(mut self, context: &Context<'_>) -> Transition {
-        if let Life::Stopping { end, reason } = &self.state.life
-            && self.state.awaited.is_empty()
-        {
-            let (end, reason) = (*end, reason.clone());
-            match self.state.retry_asked.take() {
-                Some(by) if end != Status::Cancelled => {
-                    self.stop_jobs = false;
-                    self.retry(&by, context);
-                    return self.finish(context);
-                }
-                _ => self.state.life = Life::Final { end, reason: Some(reason) },
-            }
-        }
-        let (phase_before, phase) = (self.before.phase(), self.state.phase());
-        if phase_before != phase {
-            self.events.push(Event::PhaseChanged { from: phase_before, to: phase });
-        }
-        let (from, to) = (self.before.status(), self.state.status());
-        if from != to {
-            self.events.push(Event::StatusChanged { from, to });
-        }
-        let report = match &self.state.life {
-            Life::Final { end, reason } if from != to => {
-                let Machine::Build(build) = &self.state.machine;
-                Some(crate::build::report(build, *end, reason.as_deref(), context))
-            }
-            _ => None,
-        };
-        Transition {
-            state: self.state,
-            events: self.events,
-            jobs: self.jobs,
-            stop_jobs: self.stop_jobs,
-            revive: self.revive,
-            report,
         }
     }
 }

@@ -115,7 +115,7 @@ const TEXTS: &[(FaultClass, &[&[&str]])] = &[
 pub(crate) fn by_text(text: &str) -> Option<FaultClass> {
     let text = text.to_lowercase();
     let holds = |parts: &&[&str]| parts.iter().all(|part| text.contains(part));
-    TEXTS.iter().find(|(_, entries)| entries.iter().any(|parts| holds(parts))).map(|(class, _)| *class)
+    TEXTS.iter().find(|(_, entries)| entries.iter().any(holds)).map(|(class, _)| *class)
 }
 
 /// The class of an HTTP answer that is not a 2xx.
@@ -149,19 +149,21 @@ impl ErrorText {
     /// Reads the body of an error answer, JSON or not.
     pub(crate) fn of_body(body: &str) -> Self {
         match serde_json::from_str::<Value>(body) {
-            Ok(Value::Object(fields)) => match ["error", "detail", "errors"].iter().find_map(|key| fields.get(*key)) {
-                Some(error) => Self::of_value(error),
-                None => Self::of_value(&Value::Object(fields)),
-            },
+            Ok(Value::Object(fields)) => {
+                match ["error", "detail", "errors"].iter().find_map(|key| fields.get(*key)) {
+                    Some(error) => Self::of_value(error),
+                    None => Self::of_value(&Value::Object(fields)),
+                }
+            }
             Ok(other) => Self::of_value(&other),
-            Err(_) => Self::new(body.to_owned(), body, None),
+            Err(_) => Self::new(body, body, None),
         }
     }
 
     /// Reads the value of an `error` field.
     pub(crate) fn of_value(error: &Value) -> Self {
         match error {
-            Value::String(text) => Self::new(text.clone(), text, None),
+            Value::String(text) => Self::new(text, text, None),
             Value::Object(fields) => {
                 let text = |key: &str| match fields.get(key) {
                     Some(Value::String(text)) => text.clone(),
@@ -175,30 +177,36 @@ impl ErrorText {
                     .unwrap_or_else(|| error.to_string());
                 let all = format!("{message} {} {} {}", text("type"), text("code"), text("param"));
                 let status = text("code").parse().ok().filter(|code| (400..600).contains(code));
-                Self::new(all, &message, status)
+                Self::new(&all, &message, status)
             }
             // FastAPI: a list of complaints, each with the place and, in `input`, our own request again.
             Value::Array(complaints) => {
                 let each: Vec<String> = complaints
                     .iter()
-                    .map(|complaint| match (complaint.get("loc"), complaint.get("msg").and_then(Value::as_str)) {
-                        (Some(place), Some(message)) => format!("{message} at {place}"),
-                        _ => complaint.to_string(),
+                    .map(|complaint| {
+                        match (complaint.get("loc"), complaint.get("msg").and_then(Value::as_str)) {
+                            (Some(place), Some(message)) => format!("{message} at {place}"),
+                            _ => complaint.to_string(),
+                        }
                     })
                     .collect();
                 let text = each.join("; ");
-                Self::new(text.clone(), &text, None)
+                Self::new(&text, &text, None)
             }
-            other => Self::new(other.to_string(), &other.to_string(), None),
+            other => Self::new(&other.to_string(), &other.to_string(), None),
         }
     }
 
-    fn new(all: String, message: &str, status: Option<u16>) -> Self {
+    fn new(all: &str, message: &str, status: Option<u16>) -> Self {
         // vLLM quotes the whole request after this mark; a word of a prompt must not decide the class.
         let before_quote = |text: &str| text.split("'input':").next().unwrap_or_default().to_owned();
         let one_line = before_quote(message).split_whitespace().collect::<Vec<_>>().join(" ");
         let printable = |c: &char| !c.is_control();
-        Self { all: before_quote(&all), message: one_line.chars().filter(printable).take(500).collect(), status }
+        Self {
+            all: before_quote(all),
+            message: one_line.chars().filter(printable).take(500).collect(),
+            status,
+        }
     }
 
     /// The class, by text, else by the status given, else by the status in the error itself.
@@ -236,22 +244,54 @@ mod tests {
     #[test]
     fn further_texts() {
         check(400, r#"{"error":"Model unloaded."}"#, Loading);
-        check(404, r#"{"error":{"message":"No models loaded. Please load a model in the developer page."}}"#, ModelMissing);
-        check(404, r#"{"object":"error","message":"The model `x` does not exist.","code":404}"#, ModelMissing);
+        check(
+            404,
+            r#"{"error":{"message":"No models loaded. Please load a model in the developer page."}}"#,
+            ModelMissing,
+        );
+        check(
+            404,
+            r#"{"object":"error","message":"The model `x` does not exist.","code":404}"#,
+            ModelMissing,
+        );
         check(400, r#"{"error":"'response_format.type' must be 'json_schema' or 'text'"}"#, SchemaRejected);
-        check(422, r#"{"detail":[{"loc":["body","response_format"],"msg":"extra fields not permitted"}]}"#, SchemaRejected);
-        check(500, r#"{"error":{"message":"Jinja Exception: Conversation roles must alternate"}}"#, BadRequest);
+        check(
+            422,
+            r#"{"detail":[{"loc":["body","response_format"],"msg":"extra fields not permitted"}]}"#,
+            SchemaRejected,
+        );
+        check(
+            500,
+            r#"{"error":{"message":"Jinja Exception: Conversation roles must alternate"}}"#,
+            BadRequest,
+        );
         check(429, r#"{"error":{"type":"insufficient_quota","message":"You exceeded your quota"}}"#, Auth);
-        check(400, r#"{"object":"error","message":"The input (9000 tokens) is longer than the model's context length (4096 tokens)."}"#, ContextOverflow);
+        check(
+            400,
+            r#"{"object":"error","message":"The input (9000 tokens) is longer than the model's context length (4096 tokens)."}"#,
+            ContextOverflow,
+        );
         check(404, r#"{"detail":"Not Found"}"#, ModelMissing);
         check(502, "<html>Bad Gateway</html>", ServerDown);
     }
 
     #[test]
     fn words_of_our_own_request_decide_nothing() {
-        check(422, r#"{"detail":[{"loc":["body","x"],"msg":"bad","input":{"response_format":1}}]}"#, BadRequest);
-        check(400, r#"{"message":"[{'msg': 'bad', 'input': 'the context length and the api key'}]"}"#, BadRequest);
-        check(500, r#"{"error":{"message":"Failed to parse tool call arguments as JSON: {\"q\": \"api key\"}"}}"#, ModelOutputInvalid);
+        check(
+            422,
+            r#"{"detail":[{"loc":["body","x"],"msg":"bad","input":{"response_format":1}}]}"#,
+            BadRequest,
+        );
+        check(
+            400,
+            r#"{"message":"[{'msg': 'bad', 'input': 'the context length and the api key'}]"}"#,
+            BadRequest,
+        );
+        check(
+            500,
+            r#"{"error":{"message":"Failed to parse tool call arguments as JSON: {\"q\": \"api key\"}"}}"#,
+            ModelOutputInvalid,
+        );
     }
 
     #[test]

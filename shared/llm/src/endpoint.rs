@@ -36,7 +36,9 @@ pub enum ConfigError {
         reason: String,
     },
     /// The key can't be sent.
-    #[error("endpoint {url}: the api key holds characters that an HTTP header can't carry; check it for line ends")]
+    #[error(
+        "endpoint {url}: the api key holds characters that an HTTP header can't carry; check it for line ends"
+    )]
     Key {
         /// The endpoint.
         url: String,
@@ -67,15 +69,20 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub(crate) fn new(config: EndpointConfig) -> Result<Self, ConfigError> {
-        let wrong = |shown: &str, reason: &str| ConfigError::Url { url: shown.to_owned(), reason: reason.to_owned() };
-        let parsed = Url::parse(config.url.trim())
-            .map_err(|error| wrong("(not shown)", &format!("{error}; write for example http://127.0.0.1:1234/v1")))?;
+        let wrong =
+            |shown: &str, reason: &str| ConfigError::Url { url: shown.to_owned(), reason: reason.to_owned() };
+        let parsed = Url::parse(config.url.trim()).map_err(|error| {
+            wrong("(not shown)", &format!("{error}; write for example http://127.0.0.1:1234/v1"))
+        })?;
         let host = parsed.host_str().unwrap_or_default().to_owned();
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return Err(wrong(&host, "holds a user or password; put the key in `api_key`"));
         }
         if parsed.query().is_some() || parsed.fragment().is_some() {
-            return Err(wrong(&host, "holds a query or fragment; it must end in the base path, most often /v1"));
+            return Err(wrong(
+                &host,
+                "holds a query or fragment; it must end in the base path, most often /v1",
+            ));
         }
         if !matches!(parsed.scheme(), "http" | "https") || host.is_empty() {
             return Err(wrong(parsed.as_str(), "must begin with http:// or https://"));
@@ -146,7 +153,9 @@ impl Config for Endpoint {
 
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    bare == "localhost" || bare.ends_with(".localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    bare == "localhost"
+        || bare.ends_with(".localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -165,12 +174,16 @@ mod tests {
     #[test]
     fn urls_are_normalized_and_judged() {
         let endpoint = Endpoint::new(config("http://127.0.0.1:1234/v1/", None)).unwrap();
-        assert_eq!((endpoint.url.as_str(), endpoint.root()), ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234"));
+        assert_eq!(
+            (endpoint.url.as_str(), endpoint.root()),
+            ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234")
+        );
         assert!(endpoint.loopback && !endpoint.tls);
         let local = |url| Endpoint::new(config(url, None)).unwrap().loopback;
         assert!(local("http://[::1]:80/v1") && local("http://localhost/v1") && local("http://127.9.9.9/v1"));
         assert!(!local("https://10.0.0.5/v1") && !local("http://localhost.example.org/v1"));
-        for wrong in ["", "127.0.0.1:1234", "ftp://h/v1", "http://h/v1?key=hunter2", "http://me:hunter2@h/v1"] {
+        for wrong in ["", "127.0.0.1:1234", "ftp://h/v1", "http://h/v1?key=hunter2", "http://me:hunter2@h/v1"]
+        {
             let error = Endpoint::new(config(wrong, None)).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }

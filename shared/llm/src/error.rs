@@ -55,15 +55,25 @@ fn remedy(class: FaultClass) -> &'static str {
         FaultClass::ServerDown => "Start the server, or correct the endpoint's url",
         FaultClass::Loading => "Wait until the model is loaded; the job does",
         FaultClass::Overloaded => "The job is tried again later; if this stays, lower the endpoint's slots",
-        FaultClass::StreamAborted | FaultClass::ServerError => "The job is tried again; the server's log has the cause",
-        FaultClass::Stalled => "The job is tried again; if this stays, look whether the server still computes",
+        FaultClass::StreamAborted | FaultClass::ServerError => {
+            "The job is tried again; the server's log has the cause"
+        }
+        FaultClass::Stalled => {
+            "The job is tried again; if this stays, look whether the server still computes"
+        }
         FaultClass::Auth => "Set the endpoint's api_key to a key that the server accepts",
-        FaultClass::ModelMissing => "Correct the endpoint's url or the model's name, or load the model in the server",
+        FaultClass::ModelMissing => {
+            "Correct the endpoint's url or the model's name, or load the model in the server"
+        }
         FaultClass::ModelOutputInvalid => "If this stays, use a larger model",
         FaultClass::Truncated => "Raise max_tokens, or ask for less in one answer",
         FaultClass::SchemaRejected => "Update the server, or use one with structured output",
         FaultClass::Refusal => "Change the objective's wording, or use another model",
-        FaultClass::ContextOverflow => "Load the model with a longer context, and set it as the model's context",
-        FaultClass::BadRequest => "The server does not take this request; update the server or report the request",
+        FaultClass::ContextOverflow => {
+            "Load the model with a longer context, and set it as the model's context"
+        }
+        FaultClass::BadRequest => {
+            "The server does not take this request; update the server or report the request"
+        }
     }
 }

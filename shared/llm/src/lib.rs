@@ -18,6 +18,7 @@ mod schema;
 mod stream;
 mod structured;
 mod transport;
+mod turns;
 mod wire;
 
 pub use budget::{estimate_tokens, prompt_budget};
@@ -31,7 +32,8 @@ pub use probe::{Probe, same_model};
 pub use request::{ChatRequest, Message, ReasoningEffort, Role, Sampling, StructuredRequest};
 pub use schema::{NotPortable, portable_schema};
 pub use secrecy::SecretString;
-pub use structured::{REASK_TEMPERATURE, Structured};
+pub use structured::Structured;
+pub use turns::REASK_TEMPERATURE;
 
 /// Tracing targets that write whole prompts and answers; a subscriber must switch them off.
 pub const TRACING_TARGETS_WITH_BODIES: &[&str] = &["async_openai"];

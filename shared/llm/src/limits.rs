@@ -101,14 +101,16 @@ mod tests {
     #[test]
     fn first_token_limit_grows_with_the_prompt_up_to_its_cap() {
         let limits = TimeLimits::default();
-        let seconds: Vec<u64> =
-            [0, 1_000, 27_000, 100_000, u64::MAX].map(|tokens| limits.first_token_of(tokens).as_secs()).into();
+        let seconds: Vec<u64> = [0, 1_000, 27_000, 100_000, u64::MAX]
+            .map(|tokens| limits.first_token_of(tokens).as_secs())
+            .into();
         assert_eq!(seconds, [30, 40, 300, 300, 300]);
     }
 
     #[tokio::test]
     async fn the_nearest_limit_ends_the_wait() {
-        let limits = TimeLimits { idle: Duration::from_secs(5), ..TimeLimits::with_whole(Duration::from_secs(60)) };
+        let limits =
+            TimeLimits { idle: Duration::from_secs(5), ..TimeLimits::with_whole(Duration::from_secs(60)) };
         let deadlines = Deadlines::start(&limits, 0);
         let at = |seconds| deadlines.started + Duration::from_secs(seconds);
         assert_eq!(deadlines.next(None), (at(30), Ended::FirstToken));

@@ -136,7 +136,11 @@ async fn judge(response: Response) -> Result<Response, TransportFault> {
     if content_type.is_empty() || content_type.contains("event-stream") {
         return Ok(response);
     }
-    let not_an_answer = |body: String| TransportFault::NotAnAnswer { status: status.as_u16(), content_type: content_type.clone(), body };
+    let not_an_answer = |body: String| TransportFault::NotAnAnswer {
+        status: status.as_u16(),
+        content_type: content_type.clone(),
+        body,
+    };
     if !content_type.contains("json") {
         return Err(not_an_answer(error_body(response).await));
     }
@@ -150,7 +154,9 @@ async fn judge(response: Response) -> Result<Response, TransportFault> {
             let event = format!("data: {value}\n\n");
             Ok(http::Response::new(reqwest::Body::from(event)).into())
         }
-        Err(_) if body.iter().all(u8::is_ascii_whitespace) => Ok(http::Response::new(reqwest::Body::from("")).into()),
+        Err(_) if body.iter().all(u8::is_ascii_whitespace) => {
+            Ok(http::Response::new(reqwest::Body::from("")).into())
+        }
         Err(_) => Err(not_an_answer(String::from_utf8_lossy(&body).into_owned())),
     }
 }

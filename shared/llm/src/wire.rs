@@ -69,7 +69,9 @@ pub(crate) struct Chunk {
 impl Chunk {
     /// Whether the model has given anything in it.
     pub(crate) fn has_tokens(&self) -> bool {
-        [&self.text, &self.reasoning, &self.reasoning_content, &self.refusal].iter().any(|text| !text.is_empty())
+        [&self.text, &self.reasoning, &self.reasoning_content, &self.refusal]
+            .iter()
+            .any(|text| !text.is_empty())
     }
 }
 
@@ -90,11 +92,17 @@ fn read_chunk(value: &Value) -> Chunk {
         refusal: text(&said["refusal"]),
         finish_reason: Some(text(&choice["finish_reason"])).filter(|reason| !reason.is_empty()),
         usage: read_usage(value),
-        error: match &value["error"] {
-            Value::Null | Value::Bool(false) => None,
-            Value::String(text) if text.is_empty() => None,
-            error => Some(ErrorText::of_value(error)),
-        },
+        error: read_error(value),
+    }
+}
+
+fn read_error(value: &Value) -> Option<ErrorText> {
+    match &value["error"] {
+        // vLLM before it had the standard form.
+        Value::Null if value["object"] == "error" => Some(ErrorText::of_value(value)),
+        Value::Null | Value::Bool(false) => None,
+        Value::String(text) if text.is_empty() => None,
+        error => Some(ErrorText::of_value(error)),
     }
 }
 
@@ -153,7 +161,9 @@ mod tests {
 
     #[test]
     fn nothing_at_all_is_an_empty_chunk() {
-        for empty in ["{}", "[]", "null", "3", r#"{"choices":null}"#, r#"{"choices":[]}"#, r#"{"choices":[null]}"#] {
+        for empty in
+            ["{}", "[]", "null", "3", r#"{"choices":null}"#, r#"{"choices":[]}"#, r#"{"choices":[null]}"#]
+        {
             assert_eq!(read(empty), Chunk::default(), "{empty}");
         }
         let nothing = r#"{"error":null,"usage":[],"choices":[{"delta":{"content":5},"finish_reason":""}]}"#;
@@ -163,14 +173,31 @@ mod tests {
     #[test]
     fn both_reasoning_fields_stay_apart() {
         let chunk = read(r#"{"choices":[{"delta":{"reasoning":"a","reasoning_content":"b"}}]}"#);
-        assert_eq!((chunk.reasoning.as_str(), chunk.reasoning_content.as_str(), chunk.text.as_str()), ("a", "b", ""));
+        assert_eq!(
+            (chunk.reasoning.as_str(), chunk.reasoning_content.as_str(), chunk.text.as_str()),
+            ("a", "b", "")
+        );
         assert!(chunk.has_tokens());
     }
 
     #[test]
     fn whole_messages_and_parts_are_read() {
-        let chunk = read(r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"}]},"finish_reason":"stop"}]}"#);
+        let chunk = read(
+            r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"}]},"finish_reason":"stop"}]}"#,
+        );
         assert_eq!((chunk.text.as_str(), chunk.finish_reason.as_deref()), ("ab", Some("stop")));
+    }
+
+    #[test]
+    fn errors_have_several_forms() {
+        let message = |text: &str| read(text).error.map(|error| error.message);
+        for error in [
+            r#"{"error":{"message":"boom","code":500}}"#,
+            r#"{"error":"boom"}"#,
+            r#"{"object":"error","message":"boom","code":400}"#,
+        ] {
+            assert_eq!(message(error).as_deref(), Some("boom"), "{error}");
+        }
     }
 
     #[test]
@@ -187,6 +214,9 @@ mod tests {
     fn seeds_stay_in_the_range_that_servers_take() {
         let sent = |seed| Request::new("m", &[], &Sampling { seed, ..Sampling::default() }).seed;
         assert_eq!([sent(0), sent(42), sent(i64::from(i32::MAX))], [0, 42, 0]);
-        assert!((0..i64::from(i32::MAX)).contains(&sent(-1)) && (0..i64::from(i32::MAX)).contains(&sent(i64::MIN)));
+        assert!(
+            (0..i64::from(i32::MAX)).contains(&sent(-1))
+                && (0..i64::from(i32::MAX)).contains(&sent(i64::MIN))
+        );
     }
 }

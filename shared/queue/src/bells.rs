@@ -121,3 +121,31 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_model_is_forgotten_with_its_last_consumer() {
+        let bells = Bells::in_memory(CancellationToken::new());
+        let qwen: ModelName = "qwen".parse().unwrap();
+        let (one, two) = (bells.model(&qwen), bells.model(&qwen));
+        drop(one);
+        assert_eq!(bells.shared.ledger.models(), 1);
+        drop(two);
+        assert_eq!(bells.shared.ledger.models(), 0);
+    }
+
+    #[tokio::test]
+    async fn after_shutdown_waiting_bells_are_not_given_out() {
+        let shutdown = CancellationToken::new();
+        let bells = Bells::in_memory(shutdown.clone());
+        bells.ring(Bell::Model("qwen".parse().unwrap()));
+        while bells.shared.ledger.carried() < 1 {
+            tokio::task::yield_now().await;
+        }
+        shutdown.cancel();
+        assert_eq!(bells.model(&"qwen".parse().unwrap()).next().await, None);
+    }
+}

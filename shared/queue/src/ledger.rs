@@ -175,6 +175,12 @@ impl Ledger {
         self.state().in_transit.len()
     }
 
+    /// Models that take memory.
+    #[cfg(test)]
+    pub(crate) fn models(&self) -> usize {
+        self.state().models.len()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // No code of others runs under the lock, so a poisoned state is still a whole one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -263,9 +269,9 @@ mod tests {
             ledger.ring(Bell::Model(model.clone()));
             carry_all(&ledger);
             ledger.leave_model(&model);
-            assert_eq!(ledger.state().models.len(), 1, "the posted bell stays");
+            assert_eq!(ledger.models(), 1, "the posted bell stays");
             assert_eq!(ledger.take_model(&model), Some(()));
-            assert_eq!(ledger.state().models.len(), 0);
+            assert_eq!(ledger.models(), 0);
         }
         assert!(ledger.state().outstanding.is_empty());
     }
@@ -279,5 +285,22 @@ mod tests {
         carry_all(&ledger);
         assert_eq!(ledger.stats().outstanding(), crate::MAX_OUTSTANDING_PER_MODEL as u64);
         assert_eq!(ledger.stats().dropped, 0);
+    }
+
+    /// Two listeners look, find nothing, and only then two bells are posted, before either of them waits:
+    /// `Notify` then holds one permit for both.
+    #[tokio::test]
+    async fn whoever_leaves_a_letter_behind_wakes_the_next_listener() {
+        let ledger = Ledger::default();
+        let arrived = ledger.listen_tasks();
+        assert_eq!((ledger.take_task(), ledger.take_task()), (None, None));
+        ledger.ring(Bell::Task(task(1)));
+        ledger.ring(Bell::Task(task(2)));
+        carry_all(&ledger);
+        for number in 1..=2 {
+            let woken = tokio::time::timeout(std::time::Duration::from_secs(5), arrived.notified()).await;
+            assert!(woken.is_ok(), "a listener sleeps beside task {number}");
+            assert_eq!(ledger.take_task(), Some(task(number)));
+        }
     }
 }

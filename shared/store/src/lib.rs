@@ -13,6 +13,8 @@ mod fenced;
 mod fresh;
 mod ledger;
 mod people;
+mod poison;
+pub mod presence;
 mod processes;
 mod read;
 mod rows;

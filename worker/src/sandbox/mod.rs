@@ -32,6 +32,19 @@ pub const OUTPUT_LIMIT: usize = 10 * 1024 * 1024;
 /// Where the project lies for a sandboxed command.
 pub const PROJECT: &str = "/project";
 
+/// What every command sees, whatever the tier: no questions, no pagers, no colours.
+const COMMON_ENVIRONMENT: [(&str, &str); 9] = [
+    ("LANG", "C.UTF-8"),
+    ("TERM", "dumb"),
+    ("CI", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("npm_config_yes", "true"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
+
 /// How commands are shut in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {

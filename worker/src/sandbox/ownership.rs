@@ -1,8 +1,8 @@
 //! Gives a folder and all below it to another user, following no symbolic link.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -24,24 +24,30 @@ pub(super) fn give(path: &Path, account: Account) -> io::Result<()> {
     }
 }
 
-fn give_below(folder: OwnedFd, owner: (Uid, Gid)) -> io::Result<()> {
-    // A descriptor per level: folders nested deeper than the limit on open files give EMFILE, not a crash.
-    let mut entries = Dir::read_from(&folder)?;
-    while let Some(entry) = entries.read() {
-        let entry = entry?;
+fn give_below(top: OwnedFd, owner: (Uid, Gid)) -> io::Result<()> {
+    // A loop, not a recursion: an agent decides how deep folders are nested. One descriptor per level, so
+    // nesting beyond the limit on open files gives an error.
+    let mut open = vec![Dir::new(top)?];
+    while let Some(folder) = open.last_mut() {
+        let Some(entry) = folder.read().transpose()? else {
+            open.pop();
+            continue;
+        };
         let name = entry.file_name();
         if name == c"." || name == c".." {
             continue;
         }
-        if give_one(&folder, name, owner)? {
-            give_below(rustix::fs::openat(&folder, name, FOLDER, Mode::empty())?, owner)?;
+        let fd = folder.fd()?;
+        if give_one(fd, name, owner)? {
+            let below = rustix::fs::openat(fd, name, FOLDER, Mode::empty())?;
+            open.push(Dir::new(below)?);
         }
     }
     Ok(())
 }
 
 /// Says whether it is a folder.
-fn give_one(folder: impl std::os::fd::AsFd, name: &std::ffi::CStr, owner: (Uid, Gid)) -> io::Result<bool> {
+fn give_one(folder: impl AsFd, name: &CStr, owner: (Uid, Gid)) -> io::Result<bool> {
     let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if (stat.st_uid, stat.st_gid) != (owner.0.as_raw(), owner.1.as_raw()) {
         rustix::fs::chownat(&folder, name, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;

@@ -1,21 +1,22 @@
-//! The phases of a build and which feature has its turn.
+//! The state of a build, and how the results of its jobs change the registry. What follows from them is decided
+//! in `turns`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::turns::Granted;
 use super::{Feature, FeatureStatus, Project};
-use crate::state::{Context, Decision};
-use crate::{CommitId, Event, FeatureId, JobResult, JobSpec, Limits, SessionOutcome, SessionReport};
+use crate::{
+    CommitId, Event, FeatureId, Initialized, JobResult, JobSpec, Limits, SessionOutcome, SessionReport,
+    Verified,
+};
 
 /// How many of the latest session lengths are kept for the median.
 pub const RECENT_SESSIONS: usize = 25;
 
 /// Sessions in a row that change nothing before another feature has its turn.
 const UNCHANGED_BEFORE_ROTATION: u32 = 3;
-
-/// Verifications that reopen features before a person should look.
-const MAX_VERIFICATIONS: u32 = 5;
 
 /// The state of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +25,13 @@ pub struct Build {
     pub phase: Phase,
     /// Whether a person has to accept the feature list.
     pub approve: bool,
-    /// Gates opened so far.
+    /// Coding may start: a person has accepted the feature list, or nobody has to.
+    pub accepted: bool,
+    /// What a person wants different, until the Initializer has proposed again.
+    pub revision: Option<String>,
+    /// Rejections since the task started or was last retried.
+    pub rejections: u32,
+    /// Gates opened so far; the open one has this number.
     pub gates: u32,
     /// Set by the Initializer.
     pub project: Option<Project>,
@@ -40,6 +47,8 @@ pub struct Build {
     pub verifications: u32,
     /// Lengths of the latest sessions, in milliseconds.
     pub recent_session_ms: Vec<i64>,
+    /// What retries have granted.
+    pub granted: Granted,
 }
 
 /// The phases inside `running`.
@@ -78,6 +87,9 @@ impl Build {
         Self {
             phase: Phase::Pending,
             approve,
+            accepted: !approve,
+            revision: None,
+            rejections: 0,
             gates: 0,
             project: None,
             features: Vec::new(),
@@ -86,6 +98,7 @@ impl Build {
             sessions: 0,
             verifications: 0,
             recent_session_ms: Vec::new(),
+            granted: Granted::default(),
         }
     }
 
@@ -99,15 +112,10 @@ impl Build {
         self.features.iter().find(|feature| &feature.id == id)
     }
 
-    pub(crate) fn start(&mut self) -> Decision {
-        self.phase = Phase::Initializing;
-        Decision::Jobs(vec![JobSpec::Initialize { revision: None }])
-    }
-
     /// Takes a result into the registry. Also done while the task is stopping, so that no proof is lost.
     ///
     /// # Errors
-    /// A result that does not belong to its job.
+    /// A result that does not belong to its job; then nothing has changed.
     pub(crate) fn record(
         &mut self,
         spec: &JobSpec,
@@ -116,52 +124,62 @@ impl Build {
         events: &mut Vec<Event>,
     ) -> Result<(), String> {
         match (spec, result) {
-            (JobSpec::Initialize { .. }, JobResult::Initialized(made)) => {
-                let count = made.features.len();
-                if count < limits.min_features as usize {
-                    return Err(format!("{count} features, at least {} are wanted", limits.min_features));
-                }
-                self.features = (1..)
-                    .zip(&made.features)
-                    .map(|(place, draft)| Feature::new(FeatureId::numbered(place), draft.clone()))
-                    .collect();
-                self.project = Some(made.project.clone());
-                self.head = Some(made.head.clone());
-                self.first_commit = Some(made.head.clone());
-                events.push(Event::FeaturesRegistered { count: count as u32 });
-                Ok(())
+            (JobSpec::Initialize { .. }, JobResult::Initialized(made)) => self.register(made, limits, events),
+            (JobSpec::Code { feature, attempt, .. }, JobResult::Session(report))
+                if *feature == report.feature =>
+            {
+                self.record_session(report, *attempt, limits, events)
             }
-            (JobSpec::Code { feature, attempt, .. }, JobResult::Session(report)) if *feature == report.feature => {
-                self.head = Some(report.head.clone());
-                self.recent_session_ms.push(report.duration_ms);
-                if self.recent_session_ms.len() > RECENT_SESSIONS {
-                    self.recent_session_ms.remove(0);
-                }
-                self.record_session(spec, report, *attempt, limits, events)
-            }
-            (JobSpec::Verify { .. }, JobResult::Verified(verified)) => {
-                for failure in &verified.failing {
-                    let Some(feature) = self.features.iter_mut().find(|f| f.id == failure.feature) else {
-                        return Err(format!("there is no feature {}", failure.feature));
-                    };
-                    feature.status = FeatureStatus::Waiting;
-                    feature.reopened += 1;
-                    feature.failures_in_row = 0;
-                    feature.last_failure = Some(failure.reason.clone());
-                    events.push(Event::FeatureReopened {
-                        feature: failure.feature.clone(),
-                        reason: failure.reason.clone(),
-                    });
-                }
-                Ok(())
-            }
+            (JobSpec::Verify { .. }, JobResult::Verified(verified)) => self.reopen(verified, events),
             _ => Err(format!("the result does not belong to a job of kind {}", spec.kind())),
         }
     }
 
+    fn register(
+        &mut self,
+        made: &Initialized,
+        limits: &Limits,
+        events: &mut Vec<Event>,
+    ) -> Result<(), String> {
+        let count = made.features.len();
+        if count < limits.min_features as usize {
+            return Err(format!("{count} features, at least {} are wanted", limits.min_features));
+        }
+        self.features = (1..)
+            .zip(&made.features)
+            .map(|(place, draft)| Feature::new(FeatureId::numbered(place), draft.clone()))
+            .collect();
+        self.project = Some(made.project.clone());
+        self.head = Some(made.head.clone());
+        self.first_commit = Some(made.head.clone());
+        self.revision = None;
+        events.push(Event::FeaturesRegistered { count: u32::try_from(count).unwrap_or(u32::MAX) });
+        Ok(())
+    }
+
+    fn reopen(&mut self, verified: &Verified, events: &mut Vec<Event>) -> Result<(), String> {
+        if let Some(unknown) =
+            verified.failing.iter().find(|failure| self.feature(&failure.feature).is_none())
+        {
+            return Err(format!("there is no feature {}", unknown.feature));
+        }
+        for failure in &verified.failing {
+            let broken = |feature: &&mut Feature| feature.id == failure.feature && feature.passes();
+            let Some(feature) = self.features.iter_mut().find(broken) else { continue };
+            feature.status = FeatureStatus::Waiting;
+            feature.reopened += 1;
+            feature.failures_in_row = 0;
+            feature.last_failure = Some(failure.reason.clone());
+            events.push(Event::FeatureReopened {
+                feature: failure.feature.clone(),
+                reason: failure.reason.clone(),
+            });
+        }
+        Ok(())
+    }
+
     fn record_session(
         &mut self,
-        spec: &JobSpec,
         report: &SessionReport,
         attempt: u32,
         limits: &Limits,
@@ -184,148 +202,56 @@ impl Build {
                 feature.last_failure = None;
                 events.push(Event::FeatureAlreadySatisfied { feature: id, commit });
             }
-            SessionOutcome::HandedOver => events.push(Event::SessionHandedOver { feature: id }),
-            SessionOutcome::Failed { reason } => self.attempt_failed(spec, reason, limits, events),
+            SessionOutcome::HandedOver => {
+                events.push(Event::SessionHandedOver { feature: id });
+                rotate_if_due(feature, limits, events);
+            }
+            SessionOutcome::Failed { reason } => count_attempt(feature, reason, limits, events),
+        }
+        self.head = Some(report.head.clone());
+        self.recent_session_ms.push(report.duration_ms);
+        if self.recent_session_ms.len() > RECENT_SESSIONS {
+            self.recent_session_ms.remove(0);
         }
         Ok(())
     }
 
-    /// Counts an attempt, and blocks the feature or gives others their turn where the limits say so.
+    /// A coding session that ended without a verdict of its gate: a failed attempt, nothing else changes.
     pub(crate) fn attempt_failed(
         &mut self,
-        spec: &JobSpec,
+        feature: &FeatureId,
         reason: &str,
         limits: &Limits,
         events: &mut Vec<Event>,
     ) {
-        let JobSpec::Code { feature: id, .. } = spec else { return };
-        let Some(feature) = self.features.iter_mut().find(|feature| &feature.id == id) else { return };
-        feature.attempts += 1;
-        feature.failures_in_row += 1;
-        feature.last_failure = Some(reason.to_owned());
-        let attempts = feature.attempts;
-        events.push(Event::AttemptFailed { feature: id.clone(), attempt: attempts, reason: reason.to_owned() });
-        if attempts >= limits.max_attempts {
-            feature.status = FeatureStatus::Blocked;
-            events.push(Event::FeatureBlocked { feature: id.clone(), attempts });
-        } else if feature.failures_in_row >= limits.rotate_after
-            || feature.unchanged_in_row >= UNCHANGED_BEFORE_ROTATION
-        {
-            feature.failures_in_row = 0;
-            feature.unchanged_in_row = 0;
-            feature.rotations += 1;
-            events.push(Event::FeatureRotated { feature: id.clone(), attempts });
+        if let Some(feature) = self.features.iter_mut().find(|known| &known.id == feature) {
+            count_attempt(feature, reason, limits, events);
         }
     }
+}
 
-    /// What follows from a result that has been recorded.
-    pub(crate) fn after(
-        &mut self,
-        spec: &JobSpec,
-        result: &JobResult,
-        context: &Context<'_>,
-        retries: u32,
-        events: &mut Vec<Event>,
-    ) -> Decision {
-        let _ = events;
-        match (spec, result) {
-            (JobSpec::Initialize { .. }, _) if self.approve => Decision::AskHuman,
-            (JobSpec::Verify { .. }, JobResult::Verified(verified)) if verified.failing.is_empty() => {
-                Decision::Complete
-            }
-            _ => self.next_session(context, retries),
-        }
+/// Counts an attempt, and blocks the feature or gives others their turn where the limits say so.
+fn count_attempt(feature: &mut Feature, reason: &str, limits: &Limits, events: &mut Vec<Event>) {
+    feature.attempts += 1;
+    feature.failures_in_row += 1;
+    feature.last_failure = Some(reason.to_owned());
+    let (id, attempts) = (feature.id.clone(), feature.attempts);
+    events.push(Event::AttemptFailed { feature: id.clone(), attempt: attempts, reason: reason.to_owned() });
+    if attempts >= limits.max_attempts {
+        feature.status = FeatureStatus::Blocked;
+        events.push(Event::FeatureBlocked { feature: id, attempts });
+    } else {
+        rotate_if_due(feature, limits, events);
     }
+}
 
-    /// The next coding session, the verification, or the end.
-    pub(crate) fn next_session(&mut self, context: &Context<'_>, retries: u32) -> Decision {
-        let allowance = u64::from(retries) + 1;
-        let limits = context.limits;
-        let Some(head) = self.head.clone() else {
-            return Decision::Fail("the project has no first commit".to_owned());
-        };
-        let turn = self
-            .features
-            .iter()
-            .filter(|feature| feature.status == FeatureStatus::Waiting)
-            .min_by_key(|feature| feature.rotations);
-        let Some(feature) = turn else {
-            return self.verify_or_stop(head, allowance);
-        };
-        if u64::from(self.sessions) >= u64::from(limits.max_sessions) * allowance {
-            return Decision::NeedsReview(format!("the limit of {} sessions is reached", limits.max_sessions));
-        }
-        if limits.max_tokens > 0 && context.facts.spent.tokens() >= limits.max_tokens * allowance {
-            return Decision::NeedsReview(format!("the limit of {} tokens is reached", limits.max_tokens));
-        }
-        if let (Some(deadline), 0) = (context.deadline, retries) {
-            let left = deadline.0 - context.now.0;
-            if left < self.median_session_ms() {
-                return Decision::NeedsReview("the deadline is closer than a session takes".to_owned());
-            }
-        }
-        let (feature, attempt) = (feature.id.clone(), feature.attempts + 1);
-        self.sessions += 1;
-        self.phase = Phase::Coding { feature: feature.clone(), attempt };
-        Decision::Jobs(vec![JobSpec::Code { feature, session: self.sessions, attempt, base: head }])
-    }
-
-    fn verify_or_stop(&mut self, head: CommitId, allowance: u64) -> Decision {
-        let blocked: Vec<&str> =
-            self.features.iter().filter(|feature| !feature.passes()).map(|feature| feature.id.as_str()).collect();
-        if !blocked.is_empty() {
-            return Decision::NeedsReview(format!("blocked: {}", blocked.join(", ")));
-        }
-        if u64::from(self.verifications) >= u64::from(MAX_VERIFICATIONS) * allowance {
-            return Decision::NeedsReview(format!(
-                "{MAX_VERIFICATIONS} verifications found features that had passed broken again"
-            ));
-        }
-        self.verifications += 1;
-        self.phase = Phase::Verifying;
-        Decision::Jobs(vec![JobSpec::Verify { head }])
-    }
-
-    fn median_session_ms(&self) -> i64 {
-        let mut lengths = self.recent_session_ms.clone();
-        lengths.sort_unstable();
-        lengths.get(lengths.len() / 2).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn open_gate(&mut self) -> u32 {
-        self.gates += 1;
-        self.gates
-    }
-
-    /// One revision by the agent; a second rejection ends the task.
-    pub(crate) fn rejected(&mut self, reason: &str) -> Decision {
-        if self.gates >= 2 {
-            return Decision::Fail(format!("the feature list was rejected twice: {reason}"));
-        }
-        self.phase = Phase::Initializing;
-        Decision::Jobs(vec![JobSpec::Initialize { revision: Some(reason.to_owned()) }])
-    }
-
-    /// A retry gives blocked features their attempts back.
-    pub(crate) fn grant(&mut self) {
-        for feature in &mut self.features {
-            if feature.status == FeatureStatus::Blocked {
-                feature.status = FeatureStatus::Waiting;
-                feature.attempts = 0;
-                feature.failures_in_row = 0;
-                feature.unchanged_in_row = 0;
-                feature.rotations = 0;
-            }
-        }
-    }
-
-    /// Goes on after a retry that had no job to make ready again.
-    pub(crate) fn resume(&mut self, context: &Context<'_>, retries: u32) -> Decision {
-        if self.head.is_some() {
-            self.next_session(context, retries)
-        } else {
-            self.phase = Phase::Initializing;
-            Decision::Jobs(vec![JobSpec::Initialize { revision: None }])
-        }
+/// Lets the other features go first after too many failures, or sessions without a change, in a row.
+fn rotate_if_due(feature: &mut Feature, limits: &Limits, events: &mut Vec<Event>) {
+    if feature.failures_in_row >= limits.rotate_after || feature.unchanged_in_row >= UNCHANGED_BEFORE_ROTATION
+    {
+        feature.failures_in_row = 0;
+        feature.unchanged_in_row = 0;
+        feature.rotations += 1;
+        events.push(Event::FeatureRotated { feature: feature.id.clone(), attempts: feature.attempts });
     }
 }

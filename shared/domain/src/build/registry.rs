@@ -191,16 +191,26 @@ mod tests {
 
     #[test]
     fn paths_are_quoted_for_the_shell() {
-        assert_eq!(project().test_command_for(["a b.py", "c'd.py"]), r"python3 -m unittest 'a b.py' 'c'\''d.py'");
+        assert_eq!(
+            project().test_command_for(["a b.py", "c'd.py"]),
+            r"python3 -m unittest 'a b.py' 'c'\''d.py'"
+        );
     }
 
     #[test]
     fn the_copy_counts_the_feature_that_is_just_proven() {
-        let draft = FeatureDraft { category: Category::Functional, description: "d".into(), steps: vec!["s".into()] };
-        let features = [Feature::new(FeatureId::numbered(1), draft.clone()), Feature::new(FeatureId::numbered(2), draft)];
+        let draft =
+            FeatureDraft { category: Category::Functional, description: "d".into(), steps: vec!["s".into()] };
+        let features = [
+            Feature::new(FeatureId::numbered(1), draft.clone()),
+            Feature::new(FeatureId::numbered(2), draft),
+        ];
         let list = feature_list(&features, &project(), Some(&FeatureId::numbered(2)));
         let passes: Vec<bool> = list.features.iter().map(|f| f.passes).collect();
         assert_eq!(passes, [false, true]);
-        assert!(list.text().starts_with("{\n  \"version\": 1,\n  \"features\": [\n    {\n      \"id\": \"F001\","));
+        assert!(
+            list.text()
+                .starts_with("{\n  \"version\": 1,\n  \"features\": [\n    {\n      \"id\": \"F001\",")
+        );
     }
 }

@@ -95,7 +95,8 @@ fn row(feature: &Feature) -> String {
             format!("already satisfied, see {}", &commit.as_str()[..10])
         }
     };
-    let reopened = if feature.reopened > 0 { format!(", reopened {}×", feature.reopened) } else { String::new() };
+    let reopened =
+        if feature.reopened > 0 { format!(", reopened {}×", feature.reopened) } else { String::new() };
     let description = one_line(&feature.draft.description).replace('|', "\\|");
     format!("| {} | {description} | {state}{reopened} | {} |", feature.id, feature.attempts)
 }

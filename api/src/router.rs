@@ -1,0 +1,53 @@
+//! Every route, in one list.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+
+use crate::guard::{Authorities, stand_before};
+use crate::problem::Problem;
+use crate::{Api, json_body, submit, tasks};
+
+/// A database that has not answered after this long is not ready.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
+pub(crate) fn router(api: Arc<Api>, authorities: Authorities) -> Router {
+    Router::new()
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(ready))
+        .route("/api/models", get(tasks::models))
+        .route("/api/tasks", get(tasks::list).post(submit::submit))
+        .route("/api/tasks/{id}", get(tasks::one))
+        .route("/api/tasks/{id}/events", get(tasks::events))
+        .route("/api/tasks/{id}/jobs", get(tasks::jobs))
+        .route("/api/tasks/{id}/steps", get(tasks::steps))
+        .route("/api/tasks/{id}/features", get(tasks::features))
+        .route("/api/tasks/{id}/report", get(tasks::report))
+        .route("/api/tasks/{id}/cancel", post(tasks::cancel))
+        .fallback(async |request: Request| Problem::no_such_route(request.uri().path()))
+        .method_not_allowed_fallback(async |request: Request| {
+            Problem::wrong_method(request.method().as_str(), request.uri().path())
+        })
+        .layer(DefaultBodyLimit::max(json_body::MAX_BYTES))
+        .layer(middleware::from_fn_with_state(authorities, stand_before))
+        .with_state(api)
+}
+
+async fn ready(State(api): State<Arc<Api>>) -> impl IntoResponse {
+    match tokio::time::timeout(READY_WITHIN, api.store.ping()).await {
+        Ok(Ok(())) => Ok("ready\n"),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "not ready");
+            Err(Problem::not_ready())
+        }
+        Err(_) => {
+            tracing::warn!(within = ?READY_WITHIN, "not ready: the database does not answer");
+            Err(Problem::not_ready())
+        }
+    }
+}

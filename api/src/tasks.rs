@@ -1,0 +1,193 @@
+//! Reading tasks and what belongs to them, and asking for their end.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use nightforge_domain::build::Feature;
+use nightforge_domain::{JobId, JobNo, Status, Step, TaskId};
+use nightforge_queue::Bell;
+use nightforge_store::{AskError, JobRow, TaskFilter};
+use serde_json::{Value, json};
+
+use crate::problem::Problem;
+use crate::query::{Parameters, RawQuery};
+use crate::views::moment;
+use crate::{Api, EventPage, ModelPage, ModelView, TaskPage, TaskView};
+
+/// Who asks, while there are no tokens.
+const BY: &str = "local";
+
+type IdInPath = Result<Path<String>, PathRejection>;
+
+/// The one task whose id is this, or begins with it.
+async fn resolve(api: &Api, id: IdInPath) -> Result<TaskId, Problem> {
+    let Ok(Path(id)) = id else { return Err(Problem::unknown_task("?")) };
+    // Ids are written in lower case; people also paste ULIDs in upper case.
+    let prefix = id.to_ascii_lowercase();
+    if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(Problem::unknown_task(&id));
+    }
+    if let Ok(whole) = prefix.parse::<TaskId>() {
+        return Ok(whole);
+    }
+    let filter = TaskFilter { id_prefix: Some(prefix), limit: 2, ..TaskFilter::default() };
+    let mut found: Vec<TaskId> = api.store.tasks(&filter).await?.into_iter().map(|row| row.id).collect();
+    match found.len() {
+        0 => Err(Problem::unknown_task(&id)),
+        1 => Ok(found.remove(0)),
+        _ => Err(Problem::ambiguous_task(&id, &found)),
+    }
+}
+
+pub(crate) async fn list(State(api): State<Arc<Api>>, query: RawQuery) -> Result<Json<TaskPage>, Problem> {
+    let query = Parameters::read(query, &["state", "before", "limit", "id"])?;
+    let known = Status::ALL.map(Status::as_str).join(", ");
+    let limit = query.limit(50, 200)?;
+    let filter = TaskFilter {
+        status: query.get("state", &format!("a state; known: {known}"))?,
+        before: query.get("before", "a whole task id")?,
+        id_prefix: query.get::<String>("id", "the beginning of an id")?.map(|id| id.to_ascii_lowercase()),
+        // One more than asked for tells whether there is a next page.
+        limit: limit + 1,
+    };
+    let mut rows = api.store.tasks(&filter).await?;
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let next = rows.last().filter(|_| more).map(|row| row.id.clone());
+    let mut tasks = Vec::with_capacity(rows.len());
+    for row in rows {
+        tasks.push(TaskView::of(&api.store, &api.data, row).await?);
+    }
+    Ok(Json(TaskPage { tasks, next }))
+}
+
+pub(crate) async fn one(State(api): State<Arc<Api>>, id: IdInPath) -> Result<Json<TaskView>, Problem> {
+    let id = resolve(&api, id).await?;
+    Ok(Json(TaskView::load(&api.store, &api.data, &id).await?))
+}
+
+pub(crate) async fn events(
+    State(api): State<Arc<Api>>,
+    id: IdInPath,
+    query: RawQuery,
+) -> Result<Json<EventPage>, Problem> {
+    let query = Parameters::read(query, &["after", "limit"])?;
+    let after = query.get::<i64>("after", "the number of an event")?.unwrap_or(0);
+    let limit = query.limit(500, 5_000)?;
+    let id = known(&api, id).await?;
+    let rows = api.store.events(&id, after, limit).await?;
+    Ok(Json(EventPage { events: rows.into_iter().map(Into::into).collect() }))
+}
+
+pub(crate) async fn jobs(State(api): State<Arc<Api>>, id: IdInPath) -> Result<Json<Value>, Problem> {
+    let id = known(&api, id).await?;
+    let jobs: Vec<Value> = api.store.jobs(&id).await?.iter().map(job).collect();
+    Ok(Json(json!({ "jobs": jobs })))
+}
+
+pub(crate) async fn steps(
+    State(api): State<Arc<Api>>,
+    id: IdInPath,
+    query: RawQuery,
+) -> Result<Json<Value>, Problem> {
+    let query = Parameters::read(query, &["job"])?;
+    let Some(number) = query.get::<u32>("job", "the number of a job")? else {
+        return Err(Problem::bad_query(
+            "the parameter `job` is missing; it is the number of one of the task's jobs",
+        ));
+    };
+    let id = known(&api, id).await?;
+    let no = JobNo(number);
+    if !api.store.jobs(&id).await?.iter().any(|job| job.no == no) {
+        return Err(Problem::unknown_job(&id, number));
+    }
+    let steps: Vec<Value> = api.store.journal(&JobId { task: id, no }).await?.iter().map(step).collect();
+    Ok(Json(json!({ "steps": steps })))
+}
+
+pub(crate) async fn features(State(api): State<Arc<Api>>, id: IdInPath) -> Result<Json<Value>, Problem> {
+    let id = resolve(&api, id).await?;
+    let row = api.store.task(&id).await?;
+    let features: &[Feature] = row.state.build().map_or(&[], |build| &build.features);
+    Ok(Json(json!({ "features": features })))
+}
+
+pub(crate) async fn report(State(api): State<Arc<Api>>, id: IdInPath) -> Result<impl IntoResponse, Problem> {
+    let id = resolve(&api, id).await?;
+    let text = api.store.task(&id).await?.report.ok_or_else(|| Problem::no_report_yet(&id))?;
+    Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text))
+}
+
+pub(crate) async fn cancel(
+    State(api): State<Arc<Api>>,
+    id: IdInPath,
+) -> Result<(StatusCode, Json<TaskView>), Problem> {
+    let id = resolve(&api, id).await?;
+    api.store.ask_cancel(&id, BY).await.map_err(|error| match error {
+        AskError::Over(status) => Problem::already_over(id.clone(), &status),
+        AskError::Store(error) => error.into(),
+    })?;
+    api.bells.ring(Bell::Task(id.clone()));
+    Ok((StatusCode::ACCEPTED, Json(TaskView::load(&api.store, &api.data, &id).await?)))
+}
+
+pub(crate) async fn models(State(api): State<Arc<Api>>) -> Result<Json<ModelPage>, Problem> {
+    let queues = api.store.queues().await?;
+    let view = |model: &crate::KnownModel| {
+        let queue = queues.iter().find(|queue| queue.model == model.name.as_str());
+        ModelView {
+            name: model.name.clone(),
+            server_name: model.server_name.clone(),
+            endpoints: model.endpoints.clone(),
+            ready: queue.map_or(0, |queue| queue.ready),
+            running: queue.map_or(0, |queue| queue.running),
+        }
+    };
+    let models = api.models.known.iter().map(view).collect();
+    Ok(Json(ModelPage { models, agents: api.models.agents.clone() }))
+}
+
+/// As [`resolve`], for what would otherwise be empty where there is no such task.
+async fn known(api: &Api, id: IdInPath) -> Result<TaskId, Problem> {
+    let id = resolve(api, id).await?;
+    api.store.task(&id).await?;
+    Ok(id)
+}
+
+/// A job from outside. The worker's boot id tells two runs of a worker apart.
+fn job(job: &JobRow) -> Value {
+    json!({
+        "job": job.no,
+        "kind": job.spec.kind(),
+        "agent": job.spec.agent(),
+        "spec": job.spec,
+        "model": job.model,
+        "state": job.state,
+        "fence": job.fence,
+        "worker": job.boot,
+        "lease_until": job.lease_until.map(moment),
+        "run_after": moment(job.run_after),
+        "steps": job.steps,
+        "faults": job.faults,
+        "deaths": job.deaths,
+        "infra_failures": job.infra_failures,
+        "last_error": job.last_error,
+        "created_at": moment(job.created_at),
+        "claimed_at": job.claimed_at.map(moment),
+        "finished_at": job.finished_at.map(moment),
+    })
+}
+
+fn step(step: &Step) -> Value {
+    json!({
+        "step": step.ordinal,
+        "name": step.name,
+        "output": step.output,
+        "duration_ms": step.duration_ms,
+        "at": moment(step.at),
+    })
+}

@@ -1,0 +1,70 @@
+//! Advancing a task: load, ask the pure machine, commit, until no input is left.
+
+use std::time::Duration;
+
+use nightforge_domain::build::ReportFacts;
+use nightforge_domain::state::{self, Context, Transition};
+use nightforge_domain::{ModelName, TaskId};
+use nightforge_queue::{Bell, Bells};
+use nightforge_store::{Pending, Store, StoreError};
+use tokio_util::sync::CancellationToken;
+
+/// How long a scheduler waits after the database failed; the sweeper rings again in any case.
+const AFTER_ERROR: Duration = Duration::from_millis(500);
+
+/// Answers bells until `shutdown`.
+pub(crate) async fn serve(store: Store, bells: Bells, shutdown: CancellationToken) {
+    let mut rung = bells.tasks();
+    loop {
+        let task = tokio::select! {
+            task = rung.next() => task,
+            () = shutdown.cancelled() => None,
+        };
+        let Some(task) = task else { return };
+        if let Err(error) = advance_task(&store, &bells, &task).await {
+            tracing::warn!(task.id = %task, %error, "not advanced; the sweeper rings again");
+            tokio::time::sleep(AFTER_ERROR).await;
+        }
+    }
+}
+
+/// Commits one transition per waiting input of `task`, and rings the models that got jobs. Returns the number of
+/// transitions that this call committed.
+///
+/// # Errors
+/// When the database fails. What was committed stays; the rest is done at the next bell.
+pub async fn advance_task(store: &Store, bells: &Bells, task: &TaskId) -> Result<u32, StoreError> {
+    let mut committed = 0;
+    while let Some(pending) = store.pending(task).await? {
+        let transition = answer(store, &pending).await?;
+        let Some(done) = store.commit(&pending, &transition).await? else {
+            // Another scheduler was faster; look again.
+            continue;
+        };
+        committed += 1;
+        tracing::debug!(task.id = %task, seq = done.seq, phase = transition.state.phase(), "advanced");
+        ring_models(bells, done.ring);
+    }
+    Ok(committed)
+}
+
+async fn answer(store: &Store, pending: &Pending) -> Result<Transition, StoreError> {
+    let task = &pending.task;
+    let facts = ReportFacts {
+        task: &task.id,
+        objective: &task.objective,
+        created_at: task.created_at,
+        spent: store.spent(&task.id).await?,
+    };
+    let context = Context { limits: &task.limits, now: store.now().await?, deadline: task.deadline, facts };
+    Ok(state::next(&task.state, &pending.input, &context).unwrap_or_else(|illegal| {
+        tracing::error!(task.id = %task.id, %illegal, "illegal input consumed");
+        Transition::consuming_illegal(&task.state, &illegal)
+    }))
+}
+
+fn ring_models(bells: &Bells, models: Vec<ModelName>) {
+    for model in models {
+        bells.ring(Bell::Model(model));
+    }
+}

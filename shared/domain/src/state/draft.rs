@@ -1,0 +1,226 @@
+//! A transition in the making: what inputs do to the life of a task, and how the kind's decisions are followed.
+
+use super::{Context, Decision, Life, Machine, NewJob, TaskState, Transition};
+use crate::build::report;
+use crate::{Event, Input, JobNo, JobSpec, Status};
+
+/// A transition in the making. [`Draft::finish`] ends it.
+pub(super) struct Draft<'a> {
+    before: &'a TaskState,
+    context: &'a Context<'a>,
+    state: TaskState,
+    events: Vec<Event>,
+    jobs: Vec<NewJob>,
+    stop_jobs: bool,
+    revive: Vec<JobNo>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(before: &'a TaskState, context: &'a Context<'a>) -> Self {
+        Self {
+            before,
+            context,
+            state: before.clone(),
+            events: Vec::new(),
+            jobs: Vec::new(),
+            stop_jobs: false,
+            revive: Vec::new(),
+        }
+    }
+
+    pub(super) fn start(&mut self) {
+        let Machine::Build(build) = &mut self.state.machine;
+        let decision = build.start();
+        self.follow(decision);
+    }
+
+    /// Takes a job out of the awaited ones, if it is one of them.
+    pub(super) fn take_awaited(&mut self, job: JobNo) -> Option<JobSpec> {
+        self.state.awaited.remove(&job)
+    }
+
+    /// A job that was awaited has ended. Its result is recorded in any case; only a task that is not stopping
+    /// goes on from it.
+    pub(super) fn job_ended(&mut self, job: JobNo, spec: JobSpec, input: &Input) {
+        let decision = match input {
+            Input::JobDone { result, .. } => {
+                let Machine::Build(build) = &mut self.state.machine;
+                match build.record(&spec, result, self.context.limits, &mut self.events) {
+                    Ok(()) if self.is_stopping() => return,
+                    Ok(()) => {
+                        let Machine::Build(build) = &mut self.state.machine;
+                        build.after(&spec, result, self.context)
+                    }
+                    Err(reason) => {
+                        // The job is done and can't be made ready again: a retry makes a new one.
+                        let input = input.name().to_owned();
+                        self.events.push(Event::IllegalInput { input, reason: reason.clone() });
+                        self.failed(job, &spec, &reason)
+                    }
+                }
+            }
+            Input::JobFailed { class, reason, .. } => {
+                if !matches!(spec, JobSpec::Code { .. }) {
+                    self.state.ended.insert(job, spec.clone());
+                }
+                self.failed(job, &spec, &format!("{class}: {reason}"))
+            }
+            Input::JobDied { reason, .. } => {
+                let why = format!("job {job} ({}) is a dead letter: {reason}", spec.kind());
+                self.state.ended.insert(job, spec);
+                Decision::NeedsReview(why)
+            }
+            _ => {
+                self.state.ended.insert(job, spec);
+                Decision::NeedsReview(format!("job {job} was ended"))
+            }
+        };
+        if !self.is_stopping() {
+            self.follow(decision);
+        }
+    }
+
+    /// What a job without a usable result means. A coding session is a failed attempt, and the task goes on.
+    fn failed(&mut self, job: JobNo, spec: &JobSpec, reason: &str) -> Decision {
+        let why = || format!("job {job} ({}) failed: {reason}", spec.kind());
+        match spec {
+            JobSpec::Code { feature, .. } => {
+                let stopping = self.is_stopping();
+                let Machine::Build(build) = &mut self.state.machine;
+                build.attempt_failed(feature, reason, self.context.limits, &mut self.events);
+                // A stopping task starts no session, so none must be counted.
+                if stopping { Decision::Jobs(Vec::new()) } else { build.next_session(self.context) }
+            }
+            JobSpec::Initialize { .. } => Decision::Fail(why()),
+            JobSpec::Verify { .. } => Decision::NeedsReview(why()),
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.state.is_stopping()
+    }
+
+    pub(super) fn answer_gate(&mut self, gate: u32, by: &str, rejected: Option<&String>) {
+        self.events.push(Event::GateAnswered { gate, approved: rejected.is_none(), by: by.to_owned() });
+        let Machine::Build(build) = &mut self.state.machine;
+        let decision = match rejected {
+            None => build.accept(self.context),
+            Some(reason) => build.reject(reason),
+        };
+        self.follow(decision);
+    }
+
+    /// Ends the task, also where it was stopping for another reason; a retry that was remembered is forgotten.
+    pub(super) fn cancel(&mut self, by: &str) {
+        self.state.retry_asked = None;
+        self.stop(Status::Cancelled, format!("cancelled by {by}"));
+    }
+
+    /// The retry happens when the last job has ended.
+    pub(super) fn remember_retry(&mut self, by: &str) {
+        self.state.retry_asked = Some(by.to_owned());
+    }
+
+    pub(super) fn retry(&mut self, by: &str) {
+        self.state.retries += 1;
+        self.state.retry_asked = None;
+        self.state.life = Life::Running;
+        let ended = std::mem::take(&mut self.state.ended);
+        self.revive = ended.keys().copied().collect();
+        self.events.push(Event::RetryAccepted { by: by.to_owned(), jobs: self.revive.clone() });
+        let Machine::Build(build) = &mut self.state.machine;
+        build.grant(self.context);
+        if ended.is_empty() {
+            let decision = build.resume(self.context);
+            self.follow(decision);
+        } else {
+            self.state.awaited.extend(ended);
+        }
+    }
+
+    fn follow(&mut self, decision: Decision) {
+        match decision {
+            Decision::Jobs(specs) => {
+                self.state.life = Life::Running;
+                for spec in specs {
+                    self.create(spec);
+                }
+                debug_assert!(!self.state.awaited.is_empty(), "a running task awaits a job");
+            }
+            Decision::AskHuman => {
+                let Machine::Build(build) = &mut self.state.machine;
+                let gate = build.open_gate();
+                self.state.life = Life::WaitingForHuman { gate };
+                self.events.push(Event::GateOpened { gate });
+            }
+            Decision::Complete => {
+                debug_assert!(self.state.awaited.is_empty(), "a completed task awaits no job");
+                self.state.life = Life::Final { end: Status::Completed, reason: None };
+            }
+            Decision::NeedsReview(reason) => self.stop(Status::NeedsReview, reason),
+            Decision::Fail(reason) => self.stop(Status::Failed, reason),
+        }
+    }
+
+    fn create(&mut self, spec: JobSpec) {
+        self.state.jobs_created += 1;
+        let no = JobNo(self.state.jobs_created);
+        let feature = match &spec {
+            JobSpec::Code { feature, .. } => Some(feature.clone()),
+            _ => None,
+        };
+        self.events.push(Event::JobCreated { job: no, kind: spec.kind().to_owned(), feature });
+        self.state.awaited.insert(no, spec.clone());
+        self.jobs.push(NewJob { no, spec });
+    }
+
+    pub(super) fn stop(&mut self, end: Status, reason: String) {
+        self.events.push(Event::TaskStopping { reason: reason.clone() });
+        self.state.life = Life::Stopping { end, reason };
+        self.stop_jobs = true;
+    }
+
+    pub(super) fn ignore(&mut self, input: &Input, reason: &str) {
+        self.events.push(Event::InputIgnored { input: input.name().to_owned(), reason: reason.to_owned() });
+    }
+
+    /// A stopping task that awaits nothing is over, or goes on if a retry was asked for meanwhile.
+    pub(super) fn finish(mut self) -> Transition {
+        if let Life::Stopping { end, reason } = &self.state.life
+            && self.state.awaited.is_empty()
+        {
+            let (end, reason) = (*end, reason.clone());
+            match self.state.retry_asked.take() {
+                Some(by) if end != Status::Cancelled => {
+                    self.stop_jobs = false;
+                    self.retry(&by);
+                    return self.finish();
+                }
+                _ => self.state.life = Life::Final { end, reason: Some(reason) },
+            }
+        }
+        let (from, to) = (self.before.phase(), self.state.phase());
+        if from != to {
+            self.events.push(Event::PhaseChanged { from, to });
+        }
+        let (from, to) = (self.before.status(), self.state.status());
+        if from != to {
+            self.events.push(Event::StatusChanged { from, to });
+        }
+        let report = match &self.state.life {
+            Life::Final { end, reason } if self.before.life != self.state.life => {
+                let Machine::Build(build) = &self.state.machine;
+                Some(report(build, *end, reason.as_deref(), self.context))
+            }
+            _ => None,
+        };
+        Transition {
+            state: self.state,
+            events: self.events,
+            jobs: self.jobs,
+            stop_jobs: self.stop_jobs,
+            revive: self.revive,
+            report,
+        }
+    }
+}

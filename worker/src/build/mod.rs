@@ -1,0 +1,22 @@
+//! The build harness: everything about a coding session that need not be thought about.
+
+mod bearings;
+mod gate;
+mod init_script;
+mod progress;
+mod prompts;
+mod repetition;
+mod runner;
+mod session;
+mod staged;
+mod syntax;
+mod toolbox;
+mod workspace;
+
+pub(crate) use gate::failing_tests;
+pub(crate) use init_script::{InitRun, run_twice};
+pub(crate) use progress::{FEATURE_LIST, INIT_SCRIPT, PROGRESS, first_entry};
+pub(crate) use prompts::{Prompt, version};
+pub(crate) use runner::{Runner, programs};
+pub(crate) use session::Session;
+pub(crate) use workspace::Workspace;

@@ -1,0 +1,84 @@
+//! Prompts: text files in `prompts/`, rendered strictly. A variable that a template does not know, or that is not
+//! given, is an error.
+
+use std::sync::LazyLock;
+
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// A prompt of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prompt {
+    InitializerSystem,
+    InitializerPlan,
+    InitializerFeatures,
+    InitializerFile,
+    InitializerInitScript,
+    CoderSystem,
+    CoderBearings,
+}
+
+impl Prompt {
+    const ALL: [Prompt; 7] = [
+        Prompt::InitializerSystem,
+        Prompt::InitializerPlan,
+        Prompt::InitializerFeatures,
+        Prompt::InitializerFile,
+        Prompt::InitializerInitScript,
+        Prompt::CoderSystem,
+        Prompt::CoderBearings,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Prompt::InitializerSystem => "initializer/system.md",
+            Prompt::InitializerPlan => "initializer/plan.md",
+            Prompt::InitializerFeatures => "initializer/features.md",
+            Prompt::InitializerFile => "initializer/file.md",
+            Prompt::InitializerInitScript => "initializer/init_script.md",
+            Prompt::CoderSystem => "coder/system.md",
+            Prompt::CoderBearings => "coder/bearings.md",
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Prompt::InitializerSystem => include_str!("../../../prompts/initializer/system.md"),
+            Prompt::InitializerPlan => include_str!("../../../prompts/initializer/plan.md"),
+            Prompt::InitializerFeatures => include_str!("../../../prompts/initializer/features.md"),
+            Prompt::InitializerFile => include_str!("../../../prompts/initializer/file.md"),
+            Prompt::InitializerInitScript => include_str!("../../../prompts/initializer/init_script.md"),
+            Prompt::CoderSystem => include_str!("../../../prompts/coder/system.md"),
+            Prompt::CoderBearings => include_str!("../../../prompts/coder/bearings.md"),
+        }
+    }
+
+    /// The prompt with its variables filled in.
+    ///
+    /// # Errors
+    /// When a variable is missing: a defect of the caller, caught by the snapshot tests.
+    pub(crate) fn render(self, variables: impl Serialize) -> anyhow::Result<String> {
+        Ok(ENVIRONMENT.get_template(self.name())?.render(variables)?)
+    }
+}
+
+/// Identity of a prompt's wording: part of a step's logical inputs, so that an edited prompt is noticed.
+pub(crate) fn version(prompts: &[Prompt]) -> String {
+    let mut hash = Sha256::new();
+    for prompt in prompts {
+        hash.update(prompt.text());
+        hash.update([0]);
+    }
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_keep_trailing_newline(false);
+    for prompt in Prompt::ALL {
+        environment.add_template(prompt.name(), prompt.text()).expect("the prompts are parsed in a test");
+    }
+    environment
+});

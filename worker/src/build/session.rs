@@ -1,0 +1,322 @@
+//! One coding session: bearings, turns, gate, clean exit. Everything that has an effect is a journaled step, so a
+//! session that lost its worker goes on where it was.
+
+use nightforge_domain::build::{Build, Feature, Project, feature_list};
+use nightforge_domain::contract::{Action, CodingAction};
+use nightforge_domain::{CommitId, FeatureId, SessionOutcome, SessionReport};
+use nightforge_llm::{Message, estimate_tokens};
+use serde::{Deserialize, Serialize};
+
+use super::bearings::{self, Facts};
+use super::init_script;
+use super::progress::{FEATURE_LIST, PROGRESS, entry, one_line};
+use super::prompts::{Prompt, version};
+use super::repetition::{Calls, Repetition};
+use super::runner::Runner;
+use super::toolbox::{Before, End, ToolOutcome, Toolbox};
+use super::workspace::Workspace;
+use crate::engine::{Failure, JobContext};
+use crate::tools::Files;
+
+/// Refusals of the gate before a session is given up: its agent does not see what is wrong.
+const MAX_REFUSALS: u32 = 6;
+
+/// At this share of the prompt budget, old results become one line each.
+const COMPACT_AT: f64 = 0.75;
+
+/// At this share the session ends.
+const FULL_AT: f64 = 0.95;
+
+/// The newest results stay whole.
+const WHOLE_RESULTS: usize = 5;
+
+/// A coding session on one feature.
+pub(crate) struct Session<'a> {
+    workspace: &'a Workspace,
+    runner: &'a Runner,
+    project: &'a Project,
+    build: &'a Build,
+    feature: &'a Feature,
+    first_commit: &'a CommitId,
+    base: CommitId,
+    number: u32,
+    attempt: u32,
+    messages: Vec<Message>,
+    checkpoint: CommitId,
+    red: bool,
+    tool_calls: u32,
+    refusals: u32,
+    calls: Calls,
+    /// Whether the workspace's files are there: a replay needs none.
+    live: bool,
+}
+
+/// How the turns ended.
+struct Ending {
+    outcome: SessionOutcome,
+    note: String,
+}
+
+/// What the clean exit made; journaled.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Exit {
+    head: CommitId,
+    changed: bool,
+}
+
+impl<'a> Session<'a> {
+    /// A session on `feature`, from the commit `base`.
+    ///
+    /// # Errors
+    /// When the task's state does not hold what a session needs.
+    pub(crate) fn new(
+        workspace: &'a Workspace,
+        runner: &'a Runner,
+        build: &'a Build,
+        feature: &FeatureId,
+        base: &CommitId,
+        number: u32,
+        attempt: u32,
+    ) -> anyhow::Result<Self> {
+        let (Some(project), Some(first_commit), Some(feature)) =
+            (&build.project, &build.first_commit, build.feature(feature))
+        else {
+            anyhow::bail!("the task has no project, or no feature {feature}");
+        };
+        Ok(Self {
+            workspace,
+            runner,
+            project,
+            build,
+            feature,
+            first_commit,
+            base: base.clone(),
+            number,
+            attempt,
+            messages: Vec::new(),
+            checkpoint: base.clone(),
+            red: false,
+            tool_calls: 0,
+            refusals: 0,
+            calls: Calls::default(),
+            live: false,
+        })
+    }
+
+    /// Runs the session to its commit.
+    ///
+    /// # Errors
+    /// When the model or this machine fails; the session then goes on in a later claim.
+    pub(crate) async fn run(mut self, context: &mut JobContext) -> Result<SessionReport, Failure> {
+        self.get_bearings(context).await?;
+        let ending = self.turns(context).await?;
+        let exit = self.clean_exit(context, &ending).await?;
+        Ok(SessionReport {
+            feature: self.feature.id.clone(),
+            outcome: ending.outcome,
+            note: ending.note,
+            head: exit.head,
+            changed: exit.changed,
+            duration_ms: context.spent_ms(),
+        })
+    }
+
+    async fn get_bearings(&mut self, context: &mut JobContext) -> Result<(), Failure> {
+        let prompts = version(&[Prompt::CoderSystem, Prompt::CoderBearings]);
+        let (passed, total) = self.build.progress();
+        let text: String = context
+            .step("bearings", &(prompts, &self.feature.id, self.attempt, &self.base), async |_| {
+                let init = self.go_live().await?;
+                let facts = Facts {
+                    directory: self.runner.directory().display().to_string(),
+                    project: self.project,
+                    feature: self.feature,
+                    attempt: self.attempt,
+                    passed,
+                    total,
+                    base: &self.base,
+                    init,
+                };
+                Ok(bearings::message(self.workspace, &facts).await?)
+            })
+            .await?;
+        self.messages = vec![Message::system(Prompt::CoderSystem.render(())?), Message::user(text)];
+        Ok(())
+    }
+
+    /// Puts the workspace to the last checkpoint and wakes the environment up, once per claim. Returns what
+    /// `init.sh` said.
+    async fn go_live(&mut self) -> Result<String, Failure> {
+        if self.live {
+            return Ok(String::new());
+        }
+        self.workspace.materialise(&self.checkpoint).await?;
+        let init = init_script::run_once(self.runner).await?;
+        self.live = true;
+        Ok(init.text)
+    }
+
+    async fn turns(&mut self, context: &mut JobContext) -> Result<Ending, Failure> {
+        let limits = context.claim.task.limits.clone();
+        for turn in 1..=limits.max_turns {
+            if context.spent_ms() > limits.session_ms as i64 {
+                return Ok(self.failed(format!("the session took over {} min", limits.session_ms / 60_000)));
+            }
+            if !self.fit(context.prompt_budget()) {
+                return Ok(self.failed("the context was used up".to_owned()));
+            }
+            let messages = self.messages.clone();
+            let answer: CodingAction =
+                context.step("model", &("CodingAction", turn), async |context| context.ask(messages).await).await?;
+            let outcome: ToolOutcome = context
+                .step("tool", &(turn, &answer.action), async |context| {
+                    self.go_live().await?;
+                    let now = context.store.now().await?;
+                    let before = Before { checkpoint: self.checkpoint.clone(), red: self.red, now };
+                    self.toolbox().run(&answer.action, &before).await
+                })
+                .await?;
+            if let Some(ending) = self.take(answer, outcome, turn, limits.max_turns) {
+                return Ok(ending);
+            }
+        }
+        let why = if self.tool_calls == 0 { "no tool was called" } else { "the turns were used up" };
+        Ok(self.failed(format!("{why} ({} turns)", limits.max_turns)))
+    }
+
+    /// Takes one turn into the conversation; `Some` when it was the last.
+    fn take(&mut self, answer: CodingAction, outcome: ToolOutcome, turn: u32, turns: u32) -> Option<Ending> {
+        self.checkpoint = outcome.checkpoint;
+        self.red = outcome.red;
+        self.tool_calls += u32::from(!matches!(answer.action, Action::Finish { .. }));
+        self.refusals += u32::from(outcome.refused);
+        let note = match &answer.action {
+            Action::Finish { note, .. } => note.clone(),
+            _ => String::new(),
+        };
+        let text = serde_json::to_string(&answer).expect("an action is plain data");
+        let action = serde_json::to_string(&answer.action).expect("an action is plain data");
+        let mut result = format!("RESULT of {}:\n{}", answer.action.tool(), outcome.text);
+        match outcome.end {
+            Some(End::Proven) => return Some(Ending { outcome: SessionOutcome::Passed, note }),
+            Some(End::AlreadySatisfied) => {
+                return Some(Ending { outcome: SessionOutcome::AlreadySatisfied, note });
+            }
+            Some(End::Blocked) => {
+                let reason = format!("the agent gave up: {}", one_line(&note, 500));
+                return Some(Ending { outcome: SessionOutcome::Failed { reason }, note });
+            }
+            None => {}
+        }
+        if self.refusals >= MAX_REFUSALS {
+            return Some(self.failed(format!("the gate refused {MAX_REFUSALS} times; last: {}", outcome.text)));
+        }
+        match self.calls.note(action, outcome.text) {
+            Repetition::None => {}
+            Repetition::Warn => result.push_str(
+                "\nYou have made this call before, with the same result. Do something else: read the message, change the code, or finish with outcome blocked.",
+            ),
+            Repetition::End => return Some(self.failed("the same calls were repeated without any progress".to_owned())),
+        }
+        let left = turns - turn;
+        if left > 0 && (left <= 5 || left.is_multiple_of(10)) {
+            result.push_str(&format!("\n({left} turns left)"));
+        }
+        self.messages.push(Message::assistant(text));
+        self.messages.push(Message::user(result));
+        None
+    }
+
+    fn failed(&self, reason: String) -> Ending {
+        Ending { outcome: SessionOutcome::Failed { reason }, note: String::new() }
+    }
+
+    fn toolbox(&self) -> Toolbox<'_> {
+        Toolbox {
+            workspace: self.workspace,
+            runner: self.runner,
+            project: self.project,
+            features: &self.build.features,
+            feature: self.feature,
+            base: &self.base,
+            first_commit: self.first_commit,
+        }
+    }
+
+    /// Makes old results short when the budget gets tight; false when that is not enough.
+    fn fit(&mut self, budget: u64) -> bool {
+        let size = |messages: &[Message]| -> u64 { messages.iter().map(|m| estimate_tokens(&m.content)).sum() };
+        if size(&self.messages) as f64 > budget as f64 * COMPACT_AT {
+            let results = self.messages.len().saturating_sub(2 + 2 * WHOLE_RESULTS);
+            for message in self.messages.iter_mut().skip(2).take(results) {
+                if message.role == nightforge_llm::Role::User && message.content.len() > 200 {
+                    message.content = format!("{} [shortened]", one_line(&message.content, 120));
+                }
+            }
+        }
+        size(&self.messages) as f64 <= budget as f64 * FULL_AT
+    }
+
+    /// Ends in one commit, whatever happened: the proof with its code, or the note alone.
+    async fn clean_exit(&mut self, context: &mut JobContext, ending: &Ending) -> Result<Exit, Failure> {
+        let task = context.claim.job.task.to_string();
+        context
+            .step("commit", &(&ending.outcome, &ending.note), async |context| {
+                self.go_live().await?;
+                let now = context.store.now().await?;
+                let proven = !matches!(ending.outcome, SessionOutcome::Failed { .. } | SessionOutcome::HandedOver);
+                let changed = self.checkpoint != self.base;
+                if !proven {
+                    let (name, kept) = (format!("refs/nightforge/attempts/{}/{}", self.feature.id, self.number), self.checkpoint.clone());
+                    self.workspace.git(move |repository| Ok(repository.set_ref(&name, &kept)?)).await?;
+                    self.workspace.restore(&self.base, None).await?;
+                }
+                self.write_owned_files(ending, proven).await?;
+                let message = self.commit_message(&task, ending);
+                let head = self.workspace.commit(&self.base, message, now).await?;
+                Ok(Exit { head, changed })
+            })
+            .await
+    }
+
+    /// Writes the registry's copy and the diary over whatever stands there.
+    async fn write_owned_files(&self, ending: &Ending, proven: bool) -> anyhow::Result<()> {
+        let list = feature_list(&self.build.features, self.project, proven.then_some(&self.feature.id)).text();
+        let base = self.base.clone();
+        let diary = self.workspace.git(move |repository| Ok(repository.file_at(&base, PROGRESS)?)).await?;
+        let mut diary = String::from_utf8_lossy(&diary.unwrap_or_default()).into_owned();
+        diary.push_str(&entry(self.number, self.feature.id.as_str(), self.attempt, &ending.outcome, &ending.note));
+        let folder = self.workspace.project();
+        super::workspace::blocking(move || {
+            let files = Files::open(&folder, Vec::new())?;
+            files.write(FEATURE_LIST, list.as_bytes())?;
+            files.write(PROGRESS, diary.as_bytes())?;
+            Ok(())
+        })
+        .await
+    }
+
+    fn commit_message(&self, task: &str, ending: &Ending) -> String {
+        let id = &self.feature.id;
+        let description = one_line(&self.feature.draft.description, 60);
+        let note = one_line(&ending.note, 1_000);
+        let body = if note.is_empty() { String::new() } else { format!("\n\n{note}") };
+        match &ending.outcome {
+            SessionOutcome::Passed | SessionOutcome::AlreadySatisfied => {
+                // A feature that is proven a second time has its commit already.
+                let trailer = if self.feature.reopened > 0 { "Repaired" } else { "Feature" };
+                format!("{id}: {description}{body}\n\nTask: {task}\n{trailer}: {id}\nAttempt: {}\n", self.attempt)
+            }
+            SessionOutcome::Failed { reason } => {
+                let reason = one_line(reason, 300);
+                format!(
+                    "{id}: attempt {} not proven\n\n{reason}{body}\n\nTask: {task}\nSession: {}\n",
+                    self.attempt, self.number
+                )
+            }
+            SessionOutcome::HandedOver => {
+                format!("{id}: handed over{body}\n\nTask: {task}\nSession: {}\n", self.number)
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a running job has at hand: its claim, its journal, its model.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Instant;
+
+use nightforge_domain::{Millis, Step};
+use nightforge_llm::Sampling;
+use nightforge_store::{Claim, Store};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+
+use super::endpoint::Endpoint;
+use super::slots::SlotHolder;
+use super::{Failure, Interruption};
+
+/// One execution of one job.
+pub struct JobContext {
+    /// The claim.
+    pub claim: Claim,
+    /// The state of record.
+    pub store: Store,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) slots: SlotHolder,
+    pub(super) sampling: Sampling,
+    pub(super) signal: watch::Receiver<Option<Interruption>>,
+    journal: Vec<Step>,
+    next: u32,
+}
+
+impl JobContext {
+    /// Reads the journal of a claim that has committed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(super) async fn new(
+        claim: Claim,
+        store: Store,
+        endpoint: Arc<Endpoint>,
+        slots: SlotHolder,
+        sampling: Sampling,
+        signal: watch::Receiver<Option<Interruption>>,
+    ) -> Result<Self, Failure> {
+        let journal = store.journal(&claim.job).await?;
+        Ok(Self { claim, store, endpoint, slots, sampling, signal, journal, next: 0 })
+    }
+
+    /// The ordinal of the next step.
+    pub fn next_step(&self) -> u32 {
+        self.next
+    }
+
+    /// Whether the next step is in the journal already.
+    pub fn is_replaying(&self) -> bool {
+        (self.next as usize) < self.journal.len()
+    }
+
+    /// Whether an earlier claim left steps.
+    pub fn is_resumed(&self) -> bool {
+        self.claim.steps > 0
+    }
+
+    /// The journaled output when the step is recorded, else runs it and records what it gave.
+    ///
+    /// `inputs` are the step's logical inputs. When they differ from those that the journal holds (another
+    /// program, an edited prompt), the journal is cut here and the work goes on from here.
+    ///
+    /// # Errors
+    /// Whatever `run` fails with; an interruption before the step; [`Interruption::Lost`] when the claim is over.
+    pub async fn step<T, F>(&mut self, name: &str, inputs: &impl Serialize, run: F) -> Result<T, Failure>
+    where
+        T: Serialize + DeserializeOwned,
+        F: AsyncFnOnce(&mut Self) -> Result<T, Failure>,
+    {
+        let ordinal = self.next;
+        let hash = hash(name, inputs)?;
+        if let Some(recorded) = self.journal.get(ordinal as usize) {
+            match replay(recorded, &hash) {
+                Ok(output) => {
+                    self.next += 1;
+                    return Ok(output);
+                }
+                Err(reason) => self.cut(ordinal, &reason).await?,
+            }
+        }
+        self.check_interruption()?;
+        let started = Instant::now();
+        let output = run(self).await?;
+        let step = Step {
+            ordinal,
+            name: name.to_owned(),
+            input_hash: hash,
+            output: serde_json::to_value(&output).map_err(anyhow::Error::new)?,
+            duration_ms: started.elapsed().as_millis() as i64,
+            at: Millis(0),
+        };
+        self.record(&step).await?;
+        self.next += 1;
+        Ok(output)
+    }
+
+    /// Runs something beside the journal that ends when the execution has to.
+    pub(super) fn interruption(&self) -> Option<Interruption> {
+        *self.signal.borrow()
+    }
+
+    fn check_interruption(&self) -> Result<(), Failure> {
+        self.interruption().map_or(Ok(()), |interruption| Err(Failure::Interrupted(interruption)))
+    }
+
+    async fn cut(&mut self, from: u32, reason: &str) -> Result<(), Failure> {
+        tracing::warn!(job.id = %self.claim.job, from, reason, "journal cut");
+        self.store.cut_journal(&self.claim.job, self.claim.fence, from, reason).await??;
+        self.journal.truncate(from as usize);
+        Ok(())
+    }
+
+    /// A step that is done must not be lost to a passing fault of the database: while the lease holds, try again.
+    async fn record(&self, step: &Step) -> Result<(), Failure> {
+        let claim = &self.claim;
+        retrying(&self.signal, || self.store.record_step(&claim.job, claim.fence, step)).await
+    }
+}
+
+/// Repeats a fenced write while the database fails and the lease holds. A write whose answer was lost is found done
+/// or refused by its fence, never doubled.
+pub(super) async fn retrying<T, W>(
+    signal: &watch::Receiver<Option<Interruption>>,
+    mut write: impl FnMut() -> W,
+) -> Result<T, Failure>
+where
+    W: Future<Output = nightforge_store::Fenced<T>>,
+{
+    let mut wait = std::time::Duration::from_millis(50);
+    loop {
+        match write().await {
+            Ok(written) => return Ok(written?),
+            Err(error) if *signal.borrow() == Some(Interruption::Lost) => return Err(error.into()),
+            Err(error) => tracing::warn!(%error, "write failed; trying again while the lease holds"),
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(std::time::Duration::from_secs(2));
+    }
+}
+
+fn replay<T: DeserializeOwned>(recorded: &Step, hash: &str) -> Result<T, String> {
+    if recorded.input_hash != hash {
+        return Err(format!("step `{}` has other inputs now", recorded.name));
+    }
+    serde_json::from_value(recorded.output.clone())
+        .map_err(|error| format!("step `{}` has another form now: {error}", recorded.name))
+}
+
+fn hash(name: &str, inputs: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(&(name, inputs)).map_err(anyhow::Error::new)?;
+    Ok(Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,67 @@
+//! How an execution ends without a result.
+
+use nightforge_domain::fault::FaultClass;
+use nightforge_llm::CallError;
+use nightforge_store::{Lost, StoreError};
+
+/// Why an execution should not go on, though nothing is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// The task or its queue is paused.
+    Paused,
+    /// This worker is shutting down.
+    Draining,
+    /// The grace of the shutdown is over; the step in flight is given up.
+    Cut,
+    /// The task is stopping.
+    Stopping,
+    /// The lease is over; somebody else may hold the job.
+    Lost,
+}
+
+/// How an execution ends without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Not the job's doing and not to be counted.
+    #[error("interrupted: {0:?}")]
+    Interrupted(Interruption),
+    /// A model call failed; its class decides the cost.
+    #[error(transparent)]
+    Model(#[from] CallError),
+    /// The model's work is not good enough: counted.
+    #[error("{class}: {reason}")]
+    Fault {
+        /// The class that is counted.
+        class: FaultClass,
+        /// In words.
+        reason: String,
+    },
+    /// This machine failed: disk, git, sandbox, database. Not counted, but not repeated for ever.
+    #[error("{0:#}")]
+    Machine(#[from] anyhow::Error),
+}
+
+impl Failure {
+    /// A counted fault of the model's work.
+    pub fn invalid(reason: impl Into<String>) -> Self {
+        Failure::Fault { class: FaultClass::ModelOutputInvalid, reason: reason.into() }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Failure::Machine(anyhow::Error::new(error).context("the state of record"))
+    }
+}
+
+impl From<Lost> for Failure {
+    fn from(_: Lost) -> Self {
+        Failure::Interrupted(Interruption::Lost)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::Machine(error.into())
+    }
+}

@@ -1,0 +1,14 @@
+//! Executing jobs: claims, leases, slots, the journal, and what each way of ending costs.
+
+mod context;
+mod endpoint;
+mod execution;
+mod failure;
+mod lease;
+mod model;
+mod slots;
+mod worker;
+
+pub use context::JobContext;
+pub use failure::{Failure, Interruption};
+pub use worker::{SandboxRule, WorkerConfig, run};

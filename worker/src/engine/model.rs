@@ -1,0 +1,79 @@
+//! Model calls of a job: a slot, a seed that a replay would repeat, and a ledger entry for every wire call.
+
+use std::time::Duration;
+
+use nightforge_domain::contract::Contract;
+use nightforge_llm::{CallObserver, CallOutcome, CallRecord, Message, StructuredRequest, TimeLimits};
+use nightforge_store::LedgerEntry;
+use sha2::{Digest, Sha256};
+use tokio::sync::mpsc;
+
+use super::{Failure, JobContext};
+
+/// The largest seed that every server takes.
+const SEED_SPACE: u32 = 1 << 30;
+
+impl JobContext {
+    /// Asks the model for an answer in the shape of `T`. Call it inside a step.
+    ///
+    /// # Errors
+    /// [`Failure::Model`] with the class of what went wrong.
+    pub async fn ask<T: Contract>(&mut self, messages: Vec<Message>) -> Result<T, Failure> {
+        let limits = TimeLimits::with_whole(Duration::from_millis(self.claim.task.limits.agent_timeout_ms));
+        let mut request = StructuredRequest::new(messages);
+        request.sampling = nightforge_llm::Sampling { seed: self.seed(), ..self.sampling.clone() };
+        request.max_reasks = self.claim.task.limits.max_retries;
+        let (observer, booked) = self.book_calls();
+        let slot = self.slots.acquire().await;
+        let answer = self.endpoint.client.structured::<T>(&request, &limits, &observer).await;
+        drop(slot);
+        drop(observer);
+        if booked.await.is_err() {
+            tracing::error!(job.id = %self.claim.job, "booking model calls ended early");
+        }
+        Ok(answer?.value)
+    }
+
+    /// The same step of the same claim asks with the same seed.
+    fn seed(&self) -> i64 {
+        let digest = Sha256::digest(format!("{}/{}", self.claim.job, self.next_step()).as_bytes());
+        i64::from(u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]) % SEED_SPACE)
+    }
+
+    /// An observer whose records are booked by a task of their own: a call that is dropped in flight is booked, too.
+    fn book_calls(&self) -> (Booking, tokio::task::JoinHandle<()>) {
+        let (send, mut receive) = mpsc::unbounded_channel::<CallRecord>();
+        let (store, claim, endpoint) = (self.store.clone(), self.claim.clone(), self.endpoint.url.clone());
+        let task = tokio::spawn(async move {
+            while let Some(call) = receive.recv().await {
+                let entry = LedgerEntry {
+                    job: claim.job.clone(),
+                    fence: claim.fence,
+                    agent: claim.spec.agent().to_string(),
+                    model: claim.model.to_string(),
+                    endpoint: endpoint.clone(),
+                    outcome: match call.outcome {
+                        CallOutcome::Accepted => "ok".to_owned(),
+                        CallOutcome::Failed(class) => class.to_string(),
+                        CallOutcome::Abandoned => "abandoned".to_owned(),
+                    },
+                    usage: call.usage,
+                    duration_ms: call.duration.as_millis() as i64,
+                };
+                if let Err(error) = store.book(&entry).await {
+                    tracing::error!(%error, job.id = %entry.job, "model call not booked");
+                }
+            }
+        });
+        (Booking(send), task)
+    }
+}
+
+struct Booking(mpsc::UnboundedSender<CallRecord>);
+
+impl CallObserver for Booking {
+    fn record(&self, call: CallRecord) {
+        // The receiver lives until this sender is dropped.
+        let _ = self.0.send(call);
+    }
+}

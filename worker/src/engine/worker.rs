@@ -1,0 +1,205 @@
+//! The worker: pinned to one endpoint, claims jobs for its model and executes a few of them at a time.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use nightforge_domain::{BootId, ModelName};
+use nightforge_llm::{Client, EndpointConfig, Sampling};
+use nightforge_queue::Bells;
+use nightforge_store::Store;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::endpoint::Endpoint;
+use super::execution::{Execution, Workshop};
+use super::lease::Leases;
+use super::slots::Slots;
+use crate::branch;
+use crate::sandbox::Sandbox;
+
+/// Without a bell, a worker with room looks for jobs this often.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// After the grace, the hand-backs get so long.
+const HAND_BACK_WITHIN: Duration = Duration::from_secs(5);
+
+/// What may run where no sandbox tier works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxRule {
+    /// Nothing: without a tier the worker refuses to start.
+    Required,
+    /// The demo's own script, which is part of this program, may run without one.
+    DemoScript,
+}
+
+/// How a worker runs.
+#[derive(Debug, Clone)]
+pub struct WorkerConfig {
+    /// This process.
+    pub boot: BootId,
+    /// Holds repositories and workspaces.
+    pub data: PathBuf,
+    /// The model whose jobs it claims.
+    pub model: ModelName,
+    /// The one endpoint that it calls.
+    pub endpoint: EndpointConfig,
+    /// For the log and the pages; the server itself is pinned, not this process.
+    pub gpu: Option<String>,
+    /// Model calls at a time. Default 1.
+    pub slots: u32,
+    /// Jobs at a time for each slot. Default 2: while one runs tests, another has the slot.
+    pub jobs_per_slot: u32,
+    /// Whether commands may run without a sandbox.
+    pub sandbox: SandboxRule,
+    /// How models are sampled; the seed is set per step.
+    pub sampling: Sampling,
+    /// How long a claim holds without renewal. Default 15 s.
+    pub lease: Duration,
+    /// How long a job keeps its slot after a call. Default 1 s.
+    pub sticky: Duration,
+    /// How long a step in flight may take at shutdown. Default 30 s.
+    pub grace: Duration,
+}
+
+impl WorkerConfig {
+    /// The defaults for a model and its endpoint.
+    pub fn new(boot: BootId, data: PathBuf, model: ModelName, endpoint: EndpointConfig) -> Self {
+        Self {
+            boot,
+            data,
+            model,
+            endpoint,
+            gpu: None,
+            slots: 1,
+            jobs_per_slot: 2,
+            sandbox: SandboxRule::Required,
+            sampling: Sampling::default(),
+            lease: Duration::from_secs(15),
+            sticky: Duration::from_secs(1),
+            grace: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Claims and executes jobs until `drain`; then lets steps in flight end within the grace, hands the jobs back and
+/// returns. `abort` ends everything at once: leases run out by themselves.
+///
+/// # Errors
+/// When the worker can't start: no sandbox tier, a bad endpoint, a data folder that can't be written to.
+pub async fn run(
+    store: Store,
+    bells: Bells,
+    config: WorkerConfig,
+    drain: CancellationToken,
+    abort: CancellationToken,
+) -> anyhow::Result<()> {
+    let sandbox = match (Sandbox::detect().await, config.sandbox) {
+        (Ok(sandbox), _) => sandbox,
+        (Err(missing), SandboxRule::DemoScript) => {
+            tracing::warn!("{missing}; the demo's own script runs without a sandbox");
+            Sandbox::without_tier()
+        }
+        (Err(missing), SandboxRule::Required) => {
+            return Err(anyhow::Error::new(missing).context("no sandbox, no build"));
+        }
+    };
+    let client = Client::new(config.endpoint.clone()).context("the worker's endpoint")?;
+    let endpoint = Arc::new(Endpoint::new(client, config.endpoint.url.clone()));
+    let leases_stop = CancellationToken::new();
+    let _stop_leases = leases_stop.clone().drop_guard();
+    let leases = Leases::start(&store, config.boot.clone(), config.lease, leases_stop)?;
+    let workshop = Arc::new(Workshop {
+        store: store.clone(),
+        bells: bells.clone(),
+        endpoint: Arc::clone(&endpoint),
+        slots: Slots::new(config.slots, config.sticky),
+        sampling: config.sampling.clone(),
+        data: config.data.clone(),
+        sandbox,
+    });
+    let background = CancellationToken::new();
+    let _stop_background = background.clone().drop_guard();
+    tokio::spawn({
+        let (endpoint, stop) = (Arc::clone(&endpoint), background.clone());
+        async move { endpoint.watch(stop).await }
+    });
+    tokio::spawn(branch::keep(store.clone(), config.data.clone(), background.clone()));
+
+    let mut executions = JoinSet::new();
+    tokio::select! {
+        () = claim_jobs(&store, &bells, &config, &endpoint, &leases, &workshop, &mut executions) => {}
+        () = drain.cancelled() => {}
+        () = abort.cancelled() => {}
+    }
+    leases.drain();
+    let finished = async {
+        while executions.join_next().await.is_some() {}
+    };
+    tokio::select! {
+        () = finished => {}
+        () = tokio::time::sleep(config.grace) => {
+            tracing::warn!("the grace is over; steps in flight are given up");
+        }
+        () = abort.cancelled() => {}
+    }
+    // What is left hands its job back as its step is cut short; that write gets a moment.
+    leases.cut();
+    let handed_back = async { while executions.join_next().await.is_some() {} };
+    if tokio::time::timeout(HAND_BACK_WITHIN, handed_back).await.is_err() {
+        tracing::warn!("some jobs were not handed back; their leases run out");
+    }
+    Ok(())
+}
+
+/// Claims whenever there is room. Never returns.
+async fn claim_jobs(
+    store: &Store,
+    bells: &Bells,
+    config: &WorkerConfig,
+    endpoint: &Endpoint,
+    leases: &Leases,
+    workshop: &Arc<Workshop>,
+    executions: &mut JoinSet<()>,
+) {
+    let room = Arc::new(Semaphore::new((config.slots.max(1) * config.jobs_per_slot.max(1)) as usize));
+    let mut rung = bells.model(&config.model);
+    let mut bells_end = false;
+    loop {
+        let permit = Arc::clone(&room).acquire_owned().await.expect("the semaphore is never closed");
+        endpoint.ready().await;
+        let sent = Instant::now();
+        let claimed = store
+            .claim(&config.model, &config.boot, &worker_name(config), config.lease.as_millis() as i64)
+            .await;
+        match claimed {
+            Ok(Some(claim)) => {
+                let lease = leases.hold(claim.job.clone(), claim.fence, sent);
+                let execution = Execution::new(Arc::clone(workshop), claim, lease);
+                executions.spawn(async move {
+                    execution.run().await;
+                    drop(permit);
+                });
+                while executions.try_join_next().is_some() {}
+                continue;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "no claim; looking again"),
+        }
+        drop(permit);
+        tokio::select! {
+            bell = rung.next(), if !bells_end => bells_end = bell.is_none(),
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
+    }
+}
+
+/// How the log names this worker: the GPU where there is one, else the endpoint.
+fn worker_name(config: &WorkerConfig) -> String {
+    match &config.gpu {
+        Some(gpu) => format!("gpu {gpu} at {}", config.endpoint.url),
+        None => config.endpoint.url.clone(),
+    }
+}

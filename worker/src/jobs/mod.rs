@@ -1,0 +1,25 @@
+//! The jobs that a worker can execute. One file each; this is the list.
+
+mod code;
+mod initialize;
+mod verify;
+
+use nightforge_domain::{JobResult, JobSpec};
+
+use crate::engine::{Failure, JobContext, Workshop};
+
+/// Runs the claimed job.
+///
+/// # Errors
+/// How the execution ended without a result.
+pub(crate) async fn run(workshop: &Workshop, context: &mut JobContext) -> Result<JobResult, Failure> {
+    match context.claim.spec.clone() {
+        JobSpec::Initialize { revision } => {
+            initialize::run(workshop, context, revision.as_deref()).await.map(JobResult::Initialized)
+        }
+        JobSpec::Code { feature, session, attempt, base } => {
+            code::run(workshop, context, &feature, session, attempt, &base).await.map(JobResult::Session)
+        }
+        JobSpec::Verify { head } => verify::run(workshop, context, &head).await.map(JobResult::Verified),
+    }
+}

@@ -1,0 +1,197 @@
+//! When a command is over, all of it is over.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::time::Duration;
+
+use super::super::{Exit, OUTPUT_LIMIT, RunOptions, Sandbox, Tier};
+use super::{Place, processes_with, sandbox};
+
+fn within(timeout: Duration) -> RunOptions {
+    RunOptions { timeout, ..RunOptions::default() }
+}
+
+#[tokio::test]
+async fn a_process_does_not_outlive_its_command() {
+    let place = Place::new();
+    // Numbers that no other process has as an argument.
+    let command = "setsid nohup sleep 71001 >/dev/null 2>&1 </dev/null & sleep 71001 & \
+        (trap '' TERM HUP; exec sleep 71001) & sleep 0.2; ps -eo args | grep -c '^sleep 71001'";
+    let run = place.run(command).await;
+    assert_eq!(run.output, "3\n", "the attack ran");
+    assert_eq!(run.exit, Exit::Code(0));
+    assert_eq!(processes_with("sleep\071001"), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn the_workspace_is_still_when_a_command_has_returned() {
+    let place = Place::new();
+    let writer = "setsid sh -c 'exec >/dev/null 2>&1; while :; do date +%N > beat; done' & sleep 0.1";
+    place.run(writer).await;
+    let before = fs::read(place.workspace.join("beat")).unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(before, fs::read(place.workspace.join("beat")).unwrap());
+}
+
+#[tokio::test]
+async fn time_that_is_over_ends_everything() {
+    let place = Place::new();
+    let run = place.run_with("echo before; trap '' TERM; sleep 71002 & sleep 71002", &within(Duration::from_millis(300))).await;
+    assert_eq!(run.exit, Exit::TimedOut);
+    assert_eq!(run.output, "before\n");
+    assert!(run.duration >= Duration::from_millis(300) && run.duration < Duration::from_secs(5), "{:?}", run.duration);
+    assert_eq!(processes_with("sleep\071002"), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn a_flood_is_cut_and_ended() {
+    let place = Place::new();
+    let run = place.run("yes").await;
+    assert!(run.truncated);
+    assert_eq!(run.output.len(), OUTPUT_LIMIT);
+    assert_eq!(run.exit, Exit::Signal(9));
+    let exact = place.run(&format!("head -c {OUTPUT_LIMIT} /dev/zero | tr '\\0' x")).await;
+    assert!(!exact.truncated, "exactly the limit is not a flood");
+    assert_eq!((exact.exit, exact.output.len()), (Exit::Code(0), OUTPUT_LIMIT));
+}
+
+#[tokio::test]
+async fn dropping_the_future_ends_everything() {
+    let place = Place::new();
+    let options = RunOptions::default();
+    let mark = place.workspace.join("started");
+    {
+        let run = sandbox().run(&place.workspace, None, "setsid sleep 71003 & touch started; sleep 71003", &options);
+        let started = async {
+            while !mark.exists() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::select! {
+            _ = run => panic!("ended by itself"),
+            () = started => {}
+        }
+    }
+    assert_eq!(processes_with("sleep\071003"), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn dropping_the_future_at_any_moment_of_its_start_leaves_nothing() {
+    let place = Place::new();
+    for delay_us in (0..20_000).step_by(500) {
+        let options = RunOptions::default();
+        let run = sandbox().run(&place.workspace, None, "sleep 71004", &options);
+        let cut = tokio::time::timeout(Duration::from_micros(delay_us), run).await;
+        assert!(cut.is_err());
+    }
+    // A child that is killed while it starts may need a moment to read the end of its gate.
+    for _ in 0..200 {
+        if processes_with("sleep 71004").is_empty() && processes_with("sleep\071004").is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("left behind: {:?}", processes_with("71004"));
+}
+
+#[tokio::test]
+async fn a_fork_bomb_stays_inside() {
+    let place = Place::new();
+    let bomb = "python3 -c 'import os,time\nn=0\ntry:\n  while True:\n    if os.fork()==0: time.sleep(60); os._exit(0)\n    n+=1\nexcept OSError: print(n)'";
+    let run = place.run_with(bomb, &within(Duration::from_secs(30))).await;
+    let started: u32 = run.output.trim().parse().unwrap_or_else(|_| panic!("no limit: {run:?}"));
+    assert!((500..=1024).contains(&started), "{started}");
+    let run = place.run_with("b() { b | b & }; b; sleep 1", &within(Duration::from_secs(3))).await;
+    assert!(run.duration < Duration::from_secs(15), "{:?}", run.duration);
+    assert_eq!(place.run("echo alive").await.output, "alive\n");
+}
+
+#[tokio::test]
+async fn many_commands_run_side_by_side() {
+    let place = Place::new();
+    let options = RunOptions::default();
+    let commands: Vec<String> = (0..16).map(|n| format!("sleep 0.1; echo {n}")).collect();
+    let mut runs = tokio::task::JoinSet::new();
+    for (n, command) in commands.into_iter().enumerate() {
+        let (workspace, options) = (place.workspace.clone(), options.clone());
+        runs.spawn(async move { (n, sandbox().run(&workspace, None, &command, &options).await.unwrap().output) });
+    }
+    while let Some(run) = runs.join_next().await {
+        let (n, output) = run.unwrap();
+        assert_eq!(output, format!("{n}\n"));
+    }
+}
+
+#[tokio::test]
+async fn a_killed_harness_takes_its_commands_along() {
+    if std::env::var_os("NIGHTFORGE_TEST_HARNESS").is_some() {
+        let place = Place::new();
+        place.run("setsid sleep 71005 & sleep 71005").await;
+        return;
+    }
+    let mut harness = again("sandbox::tests::endings::a_killed_harness_takes_its_commands_along");
+    let mut harness = harness.env("NIGHTFORGE_TEST_HARNESS", "1").spawn().unwrap();
+    until(|| processes_with("sleep\071005").len() == 2).await;
+    harness.kill().unwrap();
+    harness.wait().unwrap();
+    until(|| processes_with("71005").is_empty()).await;
+}
+
+/// This test program again, for one test.
+#[expect(clippy::disallowed_methods, reason = "a harness that can be killed")]
+pub(super) fn again(test: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).stdout(std::process::Stdio::null());
+    command
+}
+
+async fn until(mut met: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if met() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("not within 10 s");
+}
+
+#[tokio::test]
+async fn without_a_tier_the_group_still_dies() {
+    let place = Place::new();
+    let sandbox = Sandbox::without_tier();
+    assert_eq!(sandbox.tier(), Tier::None);
+    let options = within(Duration::from_secs(20));
+    let run = sandbox.run(&place.workspace, None, "env; sleep 71006 & echo err >&2; exit 4", &options).await.unwrap();
+    assert_eq!(run.exit, Exit::Code(4));
+    assert!(run.output.contains("CI=1\n") && run.output.ends_with("err\n"), "{}", run.output);
+    assert!(!run.output.contains("CARGO"), "{}", run.output);
+    until(|| processes_with("sleep\071006").is_empty()).await;
+
+    let quiet = "exec >/dev/null 2>&1; sleep 0.3; exit 5";
+    assert_eq!(sandbox.run(&place.workspace, None, quiet, &options).await.unwrap().exit, Exit::Code(5));
+    let short = within(Duration::from_millis(200));
+    let run = sandbox.run(&place.workspace, None, "sleep 71007 & sleep 71007", &short).await.unwrap();
+    assert_eq!(run.exit, Exit::TimedOut);
+    until(|| processes_with("sleep\071007").is_empty()).await;
+}
+
+#[test]
+fn giving_a_workspace_away_follows_no_link() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new();
+    let outside = place.folder.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("file"), "x").unwrap();
+    fs::create_dir(place.workspace.join("sub")).unwrap();
+    fs::write(place.workspace.join("sub/file"), "x").unwrap();
+    symlink(&outside, place.workspace.join("sub/link")).unwrap();
+    sandbox().own(&place.workspace).unwrap();
+    for path in ["", "sub", "sub/file", "sub/link"] {
+        let owner = fs::symlink_metadata(place.workspace.join(path)).unwrap().uid();
+        assert_eq!(owner, super::super::SANDBOX_UID, "{path}");
+    }
+    assert_eq!(fs::metadata(outside.join("file")).unwrap().uid(), 0);
+    assert_eq!(fs::metadata(&outside).unwrap().uid(), 0);
+}
