@@ -1,1 +1,46 @@
-fn main() {}
+//! The `nightforge` executable: reads the command line and hands over to a verb.
+
+mod args;
+mod client;
+mod clock;
+mod config;
+mod data_folder;
+mod deadline;
+mod discover;
+mod embedded;
+mod exit;
+mod follow;
+mod logging;
+mod output;
+mod roles;
+mod signals;
+mod source;
+mod verbs;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Arguments;
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(refusal) => {
+            // A closed pipe is no error.
+            let _ = refusal.print();
+            return if refusal.use_stderr() { Exit::Usage } else { Exit::Done }.into();
+        }
+    };
+    match verbs::run(arguments) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                let _ = writeln!(std::io::stderr(), "error: {}", failure.message);
+            }
+            failure.exit.into()
+        }
+    }
+}

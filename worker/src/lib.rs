@@ -1,5 +1,12 @@
-//! Executes jobs: agents, build harness, tools, sandbox.
+//! Executes jobs: agents, build harness, tools, sandbox. [`run`] is the worker's whole life.
 
+mod branch;
+mod build;
+mod engine;
+mod jobs;
 pub mod project;
 pub mod sandbox;
 pub mod tools;
+
+pub use branch::repository_path;
+pub use engine::{SandboxRule, WorkerConfig, run};

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The states that are walked through have at most so many jobs; later ones repeat the same phases.
-const MAX_JOBS: u32 = 6;
+const MAX_JOBS: u32 = 4;
 
 /// Likewise for retries: one shows every arrow that a second one could.
 const MAX_RETRIES: u32 = 1;
@@ -177,7 +177,7 @@ fn initialized() -> JobResult {
         build_command: None,
         serve_command: None,
     };
-    JobResult::Initialized(Initialized { features: vec![draft.clone(), draft], project, head: commit() })
+    JobResult::Initialized(Initialized { features: vec![draft], project, head: commit() })
 }
 
 fn session(feature: &FeatureId, outcome: SessionOutcome) -> JobResult {

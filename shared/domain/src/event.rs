@@ -11,8 +11,9 @@ use crate::{CommitId, FeatureId, Fence, JobNo, Kind, Status};
 #[serde(tag = "type", content = "data", rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the variants and their fields are the documentation of the log")]
 pub enum Event {
-    // Written by transitions.
+    // Written when the objective is accepted: number 1 of every task.
     TaskSubmitted { kind: Kind },
+    // Written by transitions.
     StatusChanged { from: Status, to: Status },
     PhaseChanged { from: String, to: String },
     JobCreated { job: JobNo, kind: String, feature: Option<FeatureId> },

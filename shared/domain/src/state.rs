@@ -234,11 +234,11 @@ pub fn next(
             return Err(illegal(state, input, "the task has started already".to_owned()));
         }
         (Life::Final { .. }, Input::Cancel { .. } | Input::DeadlinePassed) => {
-            draft.ignore(input, "the task is over")
+            draft.ignore(input, "the task is over");
         }
         (Life::Stopping { .. }, Input::DeadlinePassed) => draft.ignore(input, "the task is stopping"),
         (_, Input::DeadlinePassed) if state.deadline_waived() => {
-            draft.ignore(input, "a retry has waived the deadline")
+            draft.ignore(input, "a retry has waived the deadline");
         }
         (_, Input::DeadlinePassed) => draft.stop(Status::NeedsReview, "the deadline passed".to_owned()),
         (Life::Stopping { end: Status::Cancelled, .. }, Input::Cancel { .. } | Input::Retry { .. }) => {
@@ -247,10 +247,10 @@ pub fn next(
         (_, Input::Cancel { by }) => draft.cancel(by),
         (Life::Stopping { .. }, Input::Retry { by }) => draft.remember_retry(by),
         (Life::Final { end: Status::Failed | Status::NeedsReview, .. }, Input::Retry { by }) => {
-            draft.retry(by)
+            draft.retry(by);
         }
         (Life::Final { .. }, Input::Retry { .. }) => {
-            draft.ignore(input, "only a failed or reviewed task can be retried")
+            draft.ignore(input, "only a failed or reviewed task can be retried");
         }
         (_, Input::Retry { .. }) => draft.ignore(input, "the task is at work"),
         (Life::WaitingForHuman { gate: open }, Input::Approved { gate, by }) if open == gate => {

@@ -2,9 +2,9 @@
 
 use nightforge_domain::state::Transition;
 use nightforge_domain::{Agent, Event, Input, JobNo, ModelName, TaskId};
-use serde_json::json;
 use sqlx::Row;
 
+use crate::rows::{json, number, parsed};
 use crate::task_tx::TaskTx;
 use crate::{Store, StoreError, TaskRow};
 
@@ -42,9 +42,7 @@ impl Store {
         .fetch_optional(&self.read)
         .await?;
         let Some(found) = found else { return Ok(None) };
-        let body: String = found.try_get("body")?;
-        let input = serde_json::from_str(&body).map_err(|e| StoreError::corrupt("input", e))?;
-        Ok(Some(Pending { task: row, number: found.try_get("number")?, input }))
+        Ok(Some(Pending { task: row, number: found.try_get("number")?, input: json(&found, "body")? }))
     }
 
     /// Commits the transition that `pending` led to. `None` when another scheduler was faster: nothing was
@@ -77,7 +75,7 @@ impl Store {
             tx.roll_back().await?;
             return Ok(None);
         }
-        write_state(&mut tx, seq, transition).await?;
+        write_state(&mut tx, seq, &pending.task, transition).await?;
         for event in &transition.events {
             tx.event(event).await?;
         }
@@ -88,21 +86,28 @@ impl Store {
             ring.push(model.clone());
         }
         for job in &transition.revive {
-            ring.extend(revive(&mut tx, *job).await?);
+            ring.push(revive(&mut tx, *job).await?);
         }
         if transition.stop_jobs {
             end_ready_jobs(&mut tx).await?;
         }
         tx.commit().await?;
+        ring.sort();
         ring.dedup();
         Ok(Some(Committed { seq, ring }))
     }
 }
 
-async fn write_state(tx: &mut TaskTx<'_>, seq: i64, transition: &Transition) -> Result<(), StoreError> {
+async fn write_state(
+    tx: &mut TaskTx<'_>,
+    seq: i64,
+    before: &TaskRow,
+    transition: &Transition,
+) -> Result<(), StoreError> {
     let state = &transition.state;
     let status = state.status();
-    let finished = status.is_final().then_some(tx.now.0);
+    // A late input that a finished task consumes does not finish it again.
+    let finished = status.is_final().then(|| before.finished_at.unwrap_or(tx.now).0);
     sqlx::query(
         "UPDATE tasks SET seq = $2, state = $3, status = $4, phase = $5, stopping = $6, head = $7,
             report = COALESCE($8, report), finished_at = $9
@@ -110,7 +115,7 @@ async fn write_state(tx: &mut TaskTx<'_>, seq: i64, transition: &Transition) -> 
     )
     .bind(tx.task.as_str())
     .bind(seq)
-    .bind(json!(state).to_string())
+    .bind(serde_json::json!(state).to_string())
     .bind(status.as_str())
     .bind(state.phase())
     .bind(i64::from(state.is_stopping()))
@@ -144,7 +149,7 @@ async fn insert_job(
     .bind(tx.task.as_str())
     .bind(i64::from(job.no.0))
     .bind(job.spec.kind())
-    .bind(json!(job.spec).to_string())
+    .bind(serde_json::json!(job.spec).to_string())
     .bind(model.as_str())
     .bind(&task.owner)
     .bind(i64::from(task.priority.get()))
@@ -155,7 +160,7 @@ async fn insert_job(
 }
 
 /// Makes a dead, failed or cancelled job ready again. Its journal stays; its fence only grows.
-async fn revive(tx: &mut TaskTx<'_>, job: JobNo) -> Result<Option<ModelName>, StoreError> {
+async fn revive(tx: &mut TaskTx<'_>, job: JobNo) -> Result<ModelName, StoreError> {
     let row = sqlx::query(
         "UPDATE jobs SET state = 'ready', run_after = $3, fence = fence + 1, boot_id = NULL, lease_until = NULL,
             progress = 0, faults = 0, deaths = 0, infra_failures = 0, finished_at = NULL
@@ -166,10 +171,10 @@ async fn revive(tx: &mut TaskTx<'_>, job: JobNo) -> Result<Option<ModelName>, St
     .bind(i64::from(job.0))
     .bind(tx.now.0)
     .fetch_optional(&mut *tx.tx)
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    let model: String = row.try_get("model")?;
-    Ok(Some(model.parse().map_err(|e| StoreError::corrupt("model name", e))?))
+    .await?
+    // The task would wait for it for ever.
+    .ok_or_else(|| StoreError::corrupt("jobs.state", format!("job {job} can't be made ready again")))?;
+    parsed(&row, "model")
 }
 
 /// Ends every ready job of a task that is stopping; running ones see the flag on the task.
@@ -183,7 +188,7 @@ async fn end_ready_jobs(tx: &mut TaskTx<'_>) -> Result<(), StoreError> {
     .fetch_all(&mut *tx.tx)
     .await?;
     for row in rows {
-        let job = JobNo(row.try_get::<i64, _>("number")? as u32);
+        let job = JobNo(number(&row, "number")?);
         tx.event(&Event::JobCancelled { job }).await?;
         tx.input(&Input::JobCancelled { job }).await?;
     }

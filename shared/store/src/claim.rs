@@ -1,8 +1,11 @@
 //! Claims: one execution of a job by one worker, under a fence and a lease.
 
-use nightforge_domain::{BootId, Event, Fence, JobId, JobNo, JobSpec, Millis, ModelName, TaskId};
+use nightforge_domain::{BootId, Event, Fence, JobId, JobNo, JobSpec, Millis, ModelName};
 use sqlx::Row;
 
+use crate::fenced::{End, died, leave};
+use crate::rows::{json, number, parsed};
+use crate::task_tx::TaskTx;
 use crate::{Store, StoreError, TaskRow};
 
 /// Candidates that a claim looks at before it gives up for this time.
@@ -44,10 +47,13 @@ pub enum Renewal {
 
 impl Store {
     /// Claims the best ready job for `model`: highest priority, then the owner whose turn is longest ago, then
-    /// the oldest. `None` when nothing is ready.
+    /// the oldest. `None` when nothing is ready, or while `boot` is taken for gone: its claims would be swept at
+    /// once. Its next heartbeat ends that.
+    ///
+    /// A job that this program can't read is made a dead letter and passed over.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When the database fails, or when nothing could be claimed because a task's row can't be read.
     pub async fn claim(
         &self,
         model: &ModelName,
@@ -67,15 +73,21 @@ impl Store {
         .bind(CANDIDATES)
         .fetch_all(&self.read)
         .await?;
+        let mut unreadable = None;
         for row in candidates {
-            let task = row.try_get::<String, _>("task_id")?;
-            let task: TaskId = task.parse().map_err(|e| StoreError::corrupt("task id", e))?;
-            let no = JobNo(row.try_get::<i64, _>("number")? as u32);
-            if let Some(claim) = self.claim_this(JobId { task, no }, model, boot, worker, lease_ms).await? {
-                return Ok(Some(claim));
+            let job = JobId { task: parsed(&row, "task_id")?, no: JobNo(number(&row, "number")?) };
+            match self.claim_this(job.clone(), model, boot, worker, lease_ms).await {
+                Ok(Some(claim)) => return Ok(Some(claim)),
+                Ok(None) => {}
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    // It must not hold up the jobs behind it.
+                    tracing::error!(job.id = %job, %error, "passed over");
+                    unreadable = Some(error);
+                }
+                Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        unreadable.map_or(Ok(None), Err)
     }
 
     async fn claim_this(
@@ -95,6 +107,7 @@ impl Store {
             "UPDATE jobs SET state = 'running', fence = fence + 1, boot_id = $3, lease_until = $4, progress = 0,
                 claimed_at = $5
              WHERE task_id = $1 AND number = $2 AND state = 'ready' AND run_after <= $5
+                AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.boot_id = $3 AND p.gone = 1)
              RETURNING fence, spec, steps, infra_failures, owner",
         )
         .bind(job.task.as_str())
@@ -109,11 +122,21 @@ impl Store {
             return Ok(None);
         };
         let fence = Fence(row.try_get("fence")?);
-        let spec: String = row.try_get("spec")?;
-        let spec = serde_json::from_str(&spec).map_err(|e| StoreError::corrupt("job spec", e))?;
+        let spec = match json(&row, "spec") {
+            Ok(spec) => spec,
+            Err(error) => {
+                tracing::error!(job.id = %job, %error, "dead letter");
+                bury_unreadable(&mut tx, &job, fence, &error).await?;
+                tx.commit().await?;
+                return Ok(None);
+            }
+        };
+        let task = tx.row().await?;
         tx.event(&Event::JobClaimed { job: job.no, fence, worker: worker.to_owned() }).await?;
         sqlx::query(
-            "INSERT INTO turns (model, owner, last_at) VALUES ($1, $2, $3)
+            "INSERT INTO turns (model, owner, last_at)
+             SELECT $1, $2, CASE WHEN COALESCE(max(last_at), 0) < $3 THEN $3 ELSE max(last_at) + 1 END
+             FROM turns WHERE model = $1
              ON CONFLICT (model, owner) DO UPDATE SET last_at = excluded.last_at",
         )
         .bind(model.as_str())
@@ -123,20 +146,20 @@ impl Store {
         .await?;
         let claimed_at = tx.now;
         tx.commit().await?;
-        let task = self.task(&job.task).await?;
         Ok(Some(Claim {
             job,
             fence,
             spec,
             model: model.clone(),
             task,
-            steps: row.try_get::<i64, _>("steps")? as u32,
-            infra_failures: row.try_get::<i64, _>("infra_failures")? as u32,
+            steps: number(&row, "steps")?,
+            infra_failures: number(&row, "infra_failures")?,
             claimed_at,
         }))
     }
 
-    /// Renews the leases of exactly these claims, each under its own condition.
+    /// Renews the leases of exactly these claims, each under its own condition, for `lease_ms` from now; the
+    /// answers are in the order of `claims`. A lease that is over can still be renewed until it is swept.
     ///
     /// # Errors
     /// When the database fails; claims that were not reached keep their old lease.
@@ -161,14 +184,31 @@ impl Store {
             .execute(&mut *tx.tx)
             .await?
             .rows_affected();
-            found.push(match (renewed, tx.stopping, tx.paused) {
-                (0, ..) => Renewal::Lost,
-                (_, true, _) => Renewal::Stop,
-                (_, _, true) => Renewal::Pause,
-                _ => Renewal::Held,
+            if renewed == 0 {
+                tx.roll_back().await?;
+                found.push(Renewal::Lost);
+                continue;
+            }
+            found.push(match (tx.stopping, tx.paused) {
+                (true, _) => Renewal::Stop,
+                (false, true) => Renewal::Pause,
+                (false, false) => Renewal::Held,
             });
             tx.commit().await?;
         }
         Ok(found)
     }
+}
+
+/// No claim of this program can help a job that it can't read.
+async fn bury_unreadable(
+    tx: &mut TaskTx<'_>,
+    job: &JobId,
+    fence: Fence,
+    error: &StoreError,
+) -> Result<(), StoreError> {
+    let reason = error.to_string();
+    let end = End { state: "dead", run_after: tx.now, faults: 0, infra_failures: 0, error: reason.clone() };
+    leave(tx, job, fence, &end).await?;
+    died(tx, job, &reason).await
 }

@@ -7,7 +7,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Any, AnyPool, AssertSqlSafe, Connection, Transaction};
 
-use crate::{DbClock, StoreError};
+use crate::{DbClock, StoreError, url};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
@@ -50,21 +50,19 @@ impl Store {
     /// When it can't be opened, or its schema is not the one of this program.
     pub async fn open_existing(url: &str) -> Result<Self, StoreError> {
         let store = Self::connect(url, DbClock::Database, false).await?;
-        store.refuse_newer().await?;
-        Ok(store)
+        match store.refuse_newer().await? {
+            found if found < Self::schema_version() => {
+                Err(StoreError::OlderDatabase { found, known: Self::schema_version() })
+            }
+            _ => Ok(store),
+        }
     }
 
     async fn connect(url: &str, clock: DbClock, create: bool) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
-        let (engine, url) = if let Some(path) = url.strip_prefix("sqlite:") {
-            let mode = if create { "rwc" } else { "rw" };
-            (Engine::Sqlite, format!("sqlite:{path}?mode={mode}"))
-        } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            (Engine::Postgres, url.to_owned())
-        } else {
-            return Err(StoreError::Url(without_password(url)));
-        };
-        let options = AnyConnectOptions::from_str(&url).map_err(|source| open_error(&url, engine, source))?;
+        let (engine, for_driver) = url::for_driver(url, create)?;
+        let options =
+            AnyConnectOptions::from_str(&for_driver).map_err(|source| open_error(url, engine, source))?;
         // SQLite has one writer at a time anyway; queueing for it here is fair and never busy.
         let (writers, readers) = match engine {
             Engine::Sqlite => (1, 4),
@@ -73,21 +71,20 @@ impl Store {
         let write = pool(engine, writers)
             .connect_with(options.clone())
             .await
-            .map_err(|source| open_error(&url, engine, source))?;
+            .map_err(|source| open_error(url, engine, source))?;
         let read = match engine {
             Engine::Sqlite => pool(engine, readers).connect_lazy_with(options),
             Engine::Postgres => write.clone(),
         };
-        Ok(Self { engine, clock, write, read, url })
+        Ok(Self { engine, clock, write, read, url: url.to_owned() })
     }
 
     /// A second store on the same database with connections of its own, for a thread with its own runtime.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// When the database can't be opened; it is not made anew if it has vanished.
     pub async fn reopen(&self) -> Result<Self, StoreError> {
-        let url = self.url.split("?mode=").next().unwrap_or(&self.url);
-        Self::connect(url, self.clock.clone(), true).await
+        Self::connect(&self.url, self.clock.clone(), false).await
     }
 
     /// Which database holds the state.
@@ -103,28 +100,34 @@ impl Store {
 
     async fn migrate(&self) -> Result<(), StoreError> {
         self.refuse_newer().await?;
+        if MIGRATIONS.run(&self.write).await.is_ok() {
+            return Ok(());
+        }
+        // On SQLite two processes that start at once both try; the second attempt finds the work of the other.
         MIGRATIONS.run(&self.write).await.map_err(StoreError::Migrate)
     }
 
-    /// A database that a newer program has migrated is left alone.
-    async fn refuse_newer(&self) -> Result<(), StoreError> {
-        let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    /// A database that a newer program has migrated is left alone. Returns the version found, 0 for none.
+    async fn refuse_newer(&self) -> Result<i64, StoreError> {
+        let known = Self::schema_version();
         let table = match self.engine {
             Engine::Sqlite => "SELECT count(*) FROM sqlite_master WHERE name = '_sqlx_migrations'",
-            Engine::Postgres => "SELECT count(*) FROM pg_tables WHERE tablename = '_sqlx_migrations'",
+            Engine::Postgres => {
+                "SELECT count(*) FROM pg_tables
+                 WHERE tablename = '_sqlx_migrations' AND schemaname = ANY (current_schemas(false))"
+            }
         };
         let tables: i64 = sqlx::query_scalar(table).fetch_one(&self.write).await?;
         if tables == 0 {
-            return Ok(());
+            return Ok(0);
         }
-        let found: Option<i64> =
-            sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations").fetch_one(&self.write).await?;
-        match found {
-            Some(found) if found > known => {
-                Err(StoreError::NewerDatabase { found, known, program: env!("CARGO_PKG_VERSION") })
-            }
-            _ => Ok(()),
+        let found: i64 = sqlx::query_scalar("SELECT COALESCE(max(version), 0) FROM _sqlx_migrations")
+            .fetch_one(&self.write)
+            .await?;
+        if found > known {
+            return Err(StoreError::NewerDatabase { found, known, program: env!("CARGO_PKG_VERSION") });
         }
+        Ok(found)
     }
 
     /// The version of the schema that this program brings.
@@ -146,19 +149,6 @@ impl Store {
         })
     }
 
-    /// `journal_mode` and `synchronous` of one connection of each pool, as SQLite reports them.
-    #[cfg(test)]
-    pub(crate) async fn pragmas(&self) -> Result<Vec<(String, i64)>, StoreError> {
-        let mut found = Vec::new();
-        for pool in [&self.write, &self.read] {
-            let mut connection = pool.acquire().await?;
-            let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut *connection).await?;
-            let sync: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *connection).await?;
-            found.push((mode, sync));
-        }
-        Ok(found)
-    }
-
     /// Whether the database answers.
     ///
     /// # Errors
@@ -169,8 +159,7 @@ impl Store {
 }
 
 fn pool(engine: Engine, connections: u32) -> AnyPoolOptions {
-    let options =
-        AnyPoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(30));
+    let options = AnyPoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(30));
     if engine == Engine::Postgres {
         return options;
     }
@@ -192,21 +181,52 @@ fn pool(engine: Engine, connections: u32) -> AnyPoolOptions {
 fn open_error(url: &str, engine: Engine, source: sqlx::Error) -> StoreError {
     let remedy = match engine {
         Engine::Sqlite => "Check that the data folder exists, can be written to and has room.",
-        Engine::Postgres => "Check that PostgreSQL runs, that the URL is right and that the user may connect.",
+        Engine::Postgres => {
+            "Check that PostgreSQL runs, that the URL is right and that the user may connect."
+        }
     };
-    StoreError::Open { url: without_password(url), source, remedy: remedy.to_owned() }
-}
-
-/// The URL without what stands between `://` and `@`.
-fn without_password(url: &str) -> String {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => format!("{}…{}", &url[..scheme + 3], &url[at..]),
-        _ => url.to_owned(),
-    }
+    StoreError::Open { url: url::shown(url), source, remedy: remedy.to_owned() }
 }
 
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         StoreError::Migrate(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Row;
+    use sqlx::any::AnyRow;
+    use sqlx::pool::PoolConnection;
+
+    use super::*;
+
+    async fn pragma(connection: &mut PoolConnection<Any>, name: &'static str) -> AnyRow {
+        sqlx::query(AssertSqlSafe(format!("PRAGMA {name}"))).fetch_one(&mut **connection).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn every_connection_writes_ahead_and_syncs_fully() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}/night.db", folder.path().display());
+        let store = Store::open(&url, DbClock::Database).await.unwrap();
+        let reopened = store.reopen().await.unwrap();
+        for store in [store, reopened] {
+            // All of a pool's connections at once, so that each is another one.
+            let mut connections = vec![store.write.acquire().await.unwrap()];
+            for _ in 0..store.read.options().get_max_connections() {
+                connections.push(store.read.acquire().await.unwrap());
+            }
+            assert_eq!(connections.len(), 5);
+            for connection in &mut connections {
+                let mode: String = pragma(connection, "journal_mode").await.get(0);
+                let synchronous: i64 = pragma(connection, "synchronous").await.get(0);
+                let foreign_keys: i64 = pragma(connection, "foreign_keys").await.get(0);
+                let busy_timeout: i64 = pragma(connection, "busy_timeout").await.get(0);
+                assert_eq!((mode.as_str(), synchronous, foreign_keys), ("wal", 2, 1));
+                assert_eq!(busy_timeout, i64::from(BUSY_TIMEOUT_MS));
+            }
+        }
     }
 }

@@ -34,6 +34,17 @@ pub enum StoreError {
         /// This program's version.
         program: &'static str,
     },
+    /// This program has not brought the schema up to date yet, and was asked not to.
+    #[error(
+        "the database has schema version {found}, this program needs {known}; start a role that writes to it once \
+         (for example `nightforge up`), which brings it up to date"
+    )]
+    OlderDatabase {
+        /// In the database; 0 when nothing of this program is in it.
+        found: i64,
+        /// In this program.
+        known: i64,
+    },
     /// The schema could not be brought up to date.
     #[error("the database's schema can't be brought up to date: {0}")]
     Migrate(sqlx::migrate::MigrateError),
@@ -41,12 +52,14 @@ pub enum StoreError {
     #[error("there is no task {0}")]
     NoTask(TaskId),
     /// The idempotency key came with another body before.
-    #[error("the idempotency key was used for another request (task {0}); send a new key, or the same request")]
+    #[error(
+        "the idempotency key was used for another request (task {0}); send a new key, or the same request"
+    )]
     IdempotencyConflict(TaskId),
     /// A row can't be read as what it should be.
-    #[error("the database holds a {what} that this program can't read: {why}")]
+    #[error("the database holds something in column `{what}` that this program can't read: {why}")]
     Corrupt {
-        /// Which kind of row.
+        /// The column, by its name.
         what: &'static str,
         /// What the parser said.
         why: String,

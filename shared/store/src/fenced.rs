@@ -3,9 +3,9 @@
 
 use nightforge_domain::fault::FaultClass;
 use nightforge_domain::{Event, Fence, Input, JobId, JobResult, Millis, Step};
-use serde_json::Value;
 use sqlx::Row;
 
+use crate::rows::{json, number};
 use crate::task_tx::TaskTx;
 use crate::{Store, StoreError};
 
@@ -45,19 +45,20 @@ pub enum Ended {
 }
 
 /// How an ending job is left.
-struct End {
-    state: &'static str,
-    run_after: Millis,
-    faults: i64,
-    infra_failures: i64,
-    error: String,
+pub(crate) struct End {
+    pub(crate) state: &'static str,
+    pub(crate) run_after: Millis,
+    pub(crate) faults: i64,
+    pub(crate) infra_failures: i64,
+    pub(crate) error: String,
 }
 
 impl Store {
-    /// Journals one step.
+    /// Journals one step, whose ordinal must be the number of steps so far. It ends the count of deaths and of
+    /// infrastructure failures in a row.
     ///
     /// # Errors
-    /// [`Lost`] when the claim is over.
+    /// [`Lost`] when the claim is over, or the journal has another length.
     pub async fn record_step(&self, job: &JobId, fence: Fence, step: &Step) -> Fenced<()> {
         let mut tx = self.lock(&job.task).await?;
         let changed = sqlx::query(
@@ -109,13 +110,11 @@ impl Store {
         .await?;
         rows.iter()
             .map(|row| {
-                let output: String = row.try_get("output")?;
-                let output: Value = serde_json::from_str(&output).map_err(|e| StoreError::corrupt("step", e))?;
                 Ok(Step {
-                    ordinal: row.try_get::<i64, _>("ordinal")? as u32,
+                    ordinal: number(row, "ordinal")?,
                     name: row.try_get("name")?,
                     input_hash: row.try_get("input_hash")?,
-                    output,
+                    output: json(row, "output")?,
                     duration_ms: row.try_get("duration_ms")?,
                     at: Millis(row.try_get("at")?),
                 })
@@ -126,7 +125,7 @@ impl Store {
     /// Drops the journal from `from` on: the program or a prompt changed, and what follows no longer fits.
     ///
     /// # Errors
-    /// [`Lost`] when the claim is over.
+    /// [`Lost`] when the claim is over, or the journal is shorter than `from`.
     pub async fn cut_journal(&self, job: &JobId, fence: Fence, from: u32, reason: &str) -> Fenced<()> {
         let mut tx = self.lock(&job.task).await?;
         let changed = sqlx::query(
@@ -161,13 +160,8 @@ impl Store {
     /// [`Lost`] when the claim is over.
     pub async fn finish(&self, job: &JobId, fence: Fence, result: &JobResult) -> Fenced<()> {
         let mut tx = self.lock(&job.task).await?;
-        let end = End {
-            state: "done",
-            run_after: tx.now,
-            faults: 0,
-            infra_failures: 0,
-            error: String::new(),
-        };
+        let end =
+            End { state: "done", run_after: tx.now, faults: 0, infra_failures: 0, error: String::new() };
         if !leave(&mut tx, job, fence, &end).await? {
             tx.roll_back().await?;
             return Ok(Err(Lost));
@@ -262,7 +256,8 @@ impl Store {
             cancel(&mut tx, job, fence, reason).await?;
             Ended::Cancelled
         } else {
-            let end = End { state: "dead", run_after: tx.now, faults, infra_failures, error: reason.to_owned() };
+            let end =
+                End { state: "dead", run_after: tx.now, faults, infra_failures, error: reason.to_owned() };
             leave(&mut tx, job, fence, &end).await?;
             died(&mut tx, job, reason).await?;
             Ended::Dead
@@ -274,10 +269,11 @@ impl Store {
     /// Ends a running job whose task is stopping.
     ///
     /// # Errors
-    /// [`Lost`] when the claim is over.
+    /// [`Lost`] when the claim is over, or when the task is not stopping: then the job goes on under its next
+    /// claim.
     pub async fn end_cancelled(&self, job: &JobId, fence: Fence) -> Fenced<()> {
         let mut tx = self.lock(&job.task).await?;
-        if held(&mut tx, job, fence).await?.is_none() {
+        if !tx.stopping || held(&mut tx, job, fence).await?.is_none() {
             tx.roll_back().await?;
             return Ok(Err(Lost));
         }
@@ -302,7 +298,12 @@ async fn held(tx: &mut TaskTx<'_>, job: &JobId, fence: Fence) -> Result<Option<(
 }
 
 /// Takes the job out of `running`; false when the claim is over.
-async fn leave(tx: &mut TaskTx<'_>, job: &JobId, fence: Fence, end: &End) -> Result<bool, StoreError> {
+pub(crate) async fn leave(
+    tx: &mut TaskTx<'_>,
+    job: &JobId,
+    fence: Fence,
+    end: &End,
+) -> Result<bool, StoreError> {
     let finished = (end.state != "ready").then_some(tx.now.0);
     let changed = sqlx::query(
         "UPDATE jobs SET state = $4, run_after = $5, boot_id = NULL, lease_until = NULL, faults = $6,
@@ -331,13 +332,8 @@ pub(crate) async fn cancel(
     fence: Fence,
     reason: &str,
 ) -> Result<(), StoreError> {
-    let end = End {
-        state: "cancelled",
-        run_after: tx.now,
-        faults: 0,
-        infra_failures: 0,
-        error: reason.to_owned(),
-    };
+    let end =
+        End { state: "cancelled", run_after: tx.now, faults: 0, infra_failures: 0, error: reason.to_owned() };
     leave(tx, job, fence, &end).await?;
     tx.event(&Event::JobCancelled { job: job.no }).await?;
     tx.input(&Input::JobCancelled { job: job.no }).await

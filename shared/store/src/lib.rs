@@ -21,6 +21,7 @@ mod rows;
 mod submit;
 mod sweep;
 mod task_tx;
+mod url;
 
 pub use advance::{Committed, Pending};
 pub use claim::{Claim, Renewal};

@@ -50,10 +50,11 @@ pub fn has_ended(data: &Path, boot: &BootId) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     match file.try_lock() {
-        Ok(()) => {
-            fs::remove_file(&path)?;
-            Ok(true)
-        }
+        Ok(()) => match fs::remove_file(&path) {
+            // Another process looked at the same time.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(true),
+        },
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(error),
     }

@@ -4,6 +4,7 @@ use nightforge_domain::{BootId, Millis};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
+use crate::rows::parsed;
 use crate::{Store, StoreError};
 
 /// What a process does.
@@ -83,7 +84,7 @@ impl Store {
             "INSERT INTO processes (boot_id, host, role, version, model, endpoint, gpu, slots, started_at,
                 heartbeat_at, gone)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, {now}, {now}, 0)
-             ON CONFLICT (boot_id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
+             ON CONFLICT (boot_id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at, gone = 0",
         ))
         .bind(process.boot.as_str())
         .bind(&process.host)
@@ -98,13 +99,14 @@ impl Store {
         Ok(tx.commit().await?)
     }
 
-    /// Says that this process lives.
+    /// Says that this process lives, also when it was taken for gone: a machine that slept comes back, and its
+    /// later claims must not be judged by that.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn heartbeat(&self, boot: &BootId) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
-        sqlx::query(self.sql("UPDATE processes SET heartbeat_at = {now} WHERE boot_id = $1"))
+        sqlx::query(self.sql("UPDATE processes SET heartbeat_at = {now}, gone = 0 WHERE boot_id = $1"))
             .bind(boot.as_str())
             .execute(&mut *tx)
             .await?;
@@ -130,12 +132,13 @@ impl Store {
     /// When the database fails.
     pub async fn mark_silent_gone(&self, age_ms: i64) -> Result<u64, StoreError> {
         let mut tx = self.begin().await?;
-        let gone =
-            sqlx::query(self.sql("UPDATE processes SET gone = 1 WHERE gone = 0 AND heartbeat_at < {now} - $1"))
-                .bind(age_ms)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected();
+        let gone = sqlx::query(
+            self.sql("UPDATE processes SET gone = 1 WHERE gone = 0 AND heartbeat_at < {now} - $1"),
+        )
+        .bind(age_ms)
+        .execute(&mut *tx)
+        .await?
+        .rows_affected();
         tx.commit().await?;
         Ok(gone)
     }
@@ -153,7 +156,8 @@ impl Store {
         rows.iter().map(process_info).collect()
     }
 
-    /// Takes or renews the leader's lease; `None` while somebody else holds it.
+    /// Takes or renews the leader's lease for `ttl_ms`; `None` while somebody else holds it and is not known to be
+    /// gone.
     ///
     /// # Errors
     /// When the database fails.
@@ -178,9 +182,8 @@ impl Store {
 }
 
 fn process_info(row: &AnyRow) -> Result<ProcessInfo, StoreError> {
-    let boot: String = row.try_get("boot_id")?;
     Ok(ProcessInfo {
-        boot: boot.parse().map_err(|e| StoreError::corrupt("boot id", e))?,
+        boot: parsed(row, "boot_id")?,
         host: row.try_get("host")?,
         role: row.try_get("role")?,
         heartbeat_at: Millis(row.try_get("heartbeat_at")?),

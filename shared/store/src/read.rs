@@ -7,7 +7,7 @@ use nightforge_domain::{
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::rows::{TASK_COLUMNS, event_row, job_row, task_row};
+use crate::rows::{TASK_COLUMNS, event_row, job_row, number, parsed, task_row};
 use crate::{Store, StoreError};
 
 /// A task as it stands in the database.
@@ -124,7 +124,7 @@ impl Store {
             .bind(filter.status.map_or("", Status::as_str))
             .bind(filter.before.as_ref().map_or("", TaskId::as_str))
             .bind(&prefix)
-            .bind(prefix.len() as i32)
+            .bind(i32::try_from(prefix.chars().count()).unwrap_or(i32::MAX))
             .bind(if filter.limit == 0 { 50 } else { i64::from(filter.limit) })
             .fetch_all(&self.read)
             .await?;
@@ -179,14 +179,17 @@ impl Store {
             .map(|row| {
                 Ok(ModelQueue {
                     model: row.try_get("model")?,
-                    ready: row.try_get::<i64, _>("ready")? as u64,
-                    running: row.try_get::<i64, _>("running")? as u64,
+                    ready: number(row, "ready")?,
+                    running: number(row, "running")?,
                 })
             })
             .collect()
     }
 
     /// Tasks that changed since `since`, with the commit that their branch has to point at.
+    ///
+    /// A transaction takes its time at its start, so one that commits later can carry an earlier one: ask again
+    /// with a few seconds of overlap.
     ///
     /// # Errors
     /// When the database fails or a row can't be read.
@@ -198,15 +201,7 @@ impl Store {
         .fetch_all(&self.read)
         .await?;
         rows.iter()
-            .map(|row| {
-                let id: String = row.try_get("id")?;
-                let head: String = row.try_get("head")?;
-                Ok((
-                    id.parse().map_err(|e| StoreError::corrupt("task id", e))?,
-                    head.parse().map_err(|e| StoreError::corrupt("commit id", e))?,
-                    Millis(row.try_get("updated_at")?),
-                ))
-            })
+            .map(|row| Ok((parsed(row, "id")?, parsed(row, "head")?, Millis(row.try_get("updated_at")?))))
             .collect()
     }
 

@@ -8,7 +8,8 @@ use sqlx::any::AnyRow;
 use crate::{EventRow, JobRow, StoreError, TaskRow};
 
 /// The columns that [`task_row`] reads.
-pub(crate) const TASK_COLUMNS: &str = "id, kind, objective, owner, priority, models, limits, state, status, phase,
+pub(crate) const TASK_COLUMNS: &str =
+    "id, kind, objective, owner, priority, models, limits, state, status, phase,
     seq, stopping, paused, deadline, head, report, created_at, updated_at, finished_at";
 
 pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
@@ -17,7 +18,7 @@ pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
         kind: parsed(row, "kind")?,
         objective: row.try_get("objective")?,
         owner: row.try_get("owner")?,
-        priority: (row.try_get::<i64, _>("priority")? as u8)
+        priority: number::<u8>(row, "priority")?
             .try_into()
             .map_err(|e: String| StoreError::corrupt("priority", e))?,
         models: json(row, "models")?,
@@ -33,7 +34,7 @@ pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
             .try_get::<Option<String>, _>("head")?
             .map(|head| head.parse::<CommitId>())
             .transpose()
-            .map_err(|e| StoreError::corrupt("commit id", e))?,
+            .map_err(|e| StoreError::corrupt("head", e))?,
         report: row.try_get("report")?,
         created_at: Millis(row.try_get("created_at")?),
         updated_at: Millis(row.try_get("updated_at")?),
@@ -51,7 +52,7 @@ pub(crate) fn event_row(row: &AnyRow) -> Result<EventRow, StoreError> {
 }
 
 pub(crate) fn job_row(row: &AnyRow) -> Result<JobRow, StoreError> {
-    let count = |name: &str| row.try_get::<i64, _>(name).map(|n| n as u32);
+    let count = |column| number::<u32>(row, column);
     Ok(JobRow {
         no: nightforge_domain::JobNo(count("number")?),
         spec: json(row, "spec")?,
@@ -72,7 +73,8 @@ pub(crate) fn job_row(row: &AnyRow) -> Result<JobRow, StoreError> {
     })
 }
 
-fn parsed<T>(row: &AnyRow, column: &'static str) -> Result<T, StoreError>
+/// A column that must parse as what it should be.
+pub(crate) fn parsed<T>(row: &AnyRow, column: &'static str) -> Result<T, StoreError>
 where
     T: std::str::FromStr,
     T::Err: std::fmt::Display,
@@ -81,7 +83,18 @@ where
     text.parse().map_err(|e: T::Err| StoreError::corrupt(column, e))
 }
 
-fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
+/// A column that holds JSON.
+pub(crate) fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
     let text: String = row.try_get(column)?;
     serde_json::from_str(&text).map_err(|e| StoreError::corrupt(column, e))
+}
+
+/// A whole number that fits what it is read as.
+pub(crate) fn number<T>(row: &AnyRow, column: &'static str) -> Result<T, StoreError>
+where
+    T: TryFrom<i64>,
+    T::Error: std::fmt::Display,
+{
+    let number: i64 = row.try_get(column)?;
+    T::try_from(number).map_err(|e| StoreError::corrupt(column, format!("{number}: {e}")))
 }

@@ -1,11 +1,12 @@
 //! Accepting an objective: task row, first event and first input in one transaction.
 
 use nightforge_domain::state::TaskState;
-use nightforge_domain::{NewTask, TaskId};
+use nightforge_domain::{Event, Input, NewTask, TaskId};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use sqlx::Row;
 
+use crate::rows::parsed;
 use crate::{Store, StoreError, fresh_id};
 
 /// The answer to a submission.
@@ -31,7 +32,7 @@ impl Store {
             "INSERT INTO tasks (id, kind, objective, owner, priority, models, limits, state, status, phase, seq,
                 next_event, next_input, stopping, paused, deadline, due_at, idempotency_key, request_hash,
                 created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 1, 2, 0, 0, $11, $11, $12, $13, {now}, {now})
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 2, 2, 0, 0, $11, $11, $12, $13, {now}, {now})
              ON CONFLICT (owner, idempotency_key) DO NOTHING",
         ))
         .bind(task.as_str())
@@ -54,11 +55,20 @@ impl Store {
             tx.rollback().await?;
             return self.submitted_before(new, &hash).await;
         }
-        sqlx::query(self.sql(
-            "INSERT INTO inputs (task_id, number, body, created_at) VALUES ($1, 1, $2, {now})",
-        ))
+        let (type_name, data) = Event::TaskSubmitted { kind: new.kind }.parts();
+        sqlx::query(
+            self.sql("INSERT INTO events (task_id, number, type, at, data) VALUES ($1, 1, $2, {now}, $3)"),
+        )
         .bind(task.as_str())
-        .bind(json!(nightforge_domain::Input::Submitted).to_string())
+        .bind(type_name)
+        .bind(data.to_string())
+        .execute(&mut *tx)
+        .await?;
+        sqlx::query(
+            self.sql("INSERT INTO inputs (task_id, number, body, created_at) VALUES ($1, 1, $2, {now})"),
+        )
+        .bind(task.as_str())
+        .bind(json!(Input::Submitted).to_string())
         .execute(&mut *tx)
         .await?;
         tx.commit().await?;
@@ -71,8 +81,7 @@ impl Store {
             .bind(&new.idempotency_key)
             .fetch_one(&self.read)
             .await?;
-        let task: TaskId =
-            row.try_get::<String, _>("id")?.parse().map_err(|e| StoreError::corrupt("task id", e))?;
+        let task: TaskId = parsed(&row, "id")?;
         if row.try_get::<String, _>("request_hash")? == hash {
             Ok(Submitted { task, created: false })
         } else {
@@ -83,9 +92,8 @@ impl Store {
 
 /// Two requests are the same when everything that decides the work is.
 fn request_hash(new: &NewTask) -> String {
-    let request = json!([
-        new.kind, new.objective, new.priority, new.models, new.limits, new.approve, new.deadline
-    ]);
+    let request =
+        json!([new.kind, new.objective, new.priority, new.models, new.limits, new.approve, new.deadline]);
     let digest = Sha256::digest(request.to_string().as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,10 +1,11 @@
 //! What the leader puts right: expired leases, inputs that nobody looked at, deadlines. Bounded batches, one task
 //! per transaction, and every write repeats the condition that it was found by.
 
-use nightforge_domain::{Event, Fence, Input, JobId, JobNo, ModelName, TaskId};
+use nightforge_domain::{Event, Fence, Input, JobId, JobNo, ModelName, Status, TaskId};
 use sqlx::Row;
 
 use crate::fenced::{MAX_DEATHS, cancel, died};
+use crate::rows::{number, parsed};
 use crate::{Ended, Store, StoreError};
 
 /// A claim whose lease is over.
@@ -42,14 +43,8 @@ impl Store {
         .await?;
         rows.iter()
             .map(|row| {
-                let task = row.try_get::<String, _>("task_id")?;
-                Ok(ExpiredLease {
-                    job: JobId {
-                        task: task.parse().map_err(|e| StoreError::corrupt("task id", e))?,
-                        no: JobNo(row.try_get::<i64, _>("number")? as u32),
-                    },
-                    fence: Fence(row.try_get("fence")?),
-                })
+                let job = JobId { task: parsed(row, "task_id")?, no: JobNo(number(row, "number")?) };
+                Ok(ExpiredLease { job, fence: Fence(row.try_get("fence")?) })
             })
             .collect()
     }
@@ -79,8 +74,7 @@ impl Store {
             tx.roll_back().await?;
             return Ok(None);
         };
-        let model: String = row.try_get("model")?;
-        let model = model.parse().map_err(|e| StoreError::corrupt("model name", e))?;
+        let model = parsed(&row, "model")?;
         let worker_gone = row.try_get::<i64, _>("gone")? > 0;
         let without_progress = row.try_get::<i64, _>("progress")? == 0;
         let deaths = row.try_get::<i64, _>("deaths")? + i64::from(worker_gone && without_progress);
@@ -104,8 +98,12 @@ impl Store {
             .execute(&mut *tx.tx)
             .await?;
             if dead {
-                died(&mut tx, job, &format!("its worker died {MAX_DEATHS} times in a row without a new step"))
-                    .await?;
+                died(
+                    &mut tx,
+                    job,
+                    &format!("its worker died {MAX_DEATHS} times in a row without a new step"),
+                )
+                .await?;
                 Ended::Dead
             } else {
                 Ended::Ready
@@ -129,12 +127,7 @@ impl Store {
         .bind(limit)
         .fetch_all(&self.read)
         .await?;
-        rows.iter()
-            .map(|row| {
-                let task: String = row.try_get("task_id")?;
-                task.parse().map_err(|e| StoreError::corrupt("task id", e))
-            })
-            .collect()
+        rows.iter().map(|row| parsed(row, "task_id")).collect()
     }
 
     /// Models with jobs that could be claimed now.
@@ -148,42 +141,44 @@ impl Store {
         ))
         .fetch_all(&self.read)
         .await?;
-        rows.iter()
-            .map(|row| {
-                let model: String = row.try_get("model")?;
-                model.parse().map_err(|e| StoreError::corrupt("model name", e))
-            })
-            .collect()
+        rows.iter().map(|row| parsed(row, "model")).collect()
     }
 
-    /// Writes the input of deadlines that have passed, once each; returns the tasks to ring.
+    /// Writes the input of deadlines that have passed, once each; returns the tasks to ring. A task that is over
+    /// gets none.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn pass_deadlines(&self, limit: i64) -> Result<Vec<TaskId>, StoreError> {
-        let rows = sqlx::query(self.sql("SELECT id, due_at FROM tasks WHERE due_at <= {now} LIMIT $1"))
-            .bind(limit)
-            .fetch_all(&self.read)
-            .await?;
+        let rows = sqlx::query(
+            self.sql("SELECT id, due_at FROM tasks WHERE due_at <= {now} ORDER BY due_at LIMIT $1"),
+        )
+        .bind(limit)
+        .fetch_all(&self.read)
+        .await?;
         let mut rung = Vec::new();
         for row in rows {
-            let task: String = row.try_get("id")?;
-            let task: TaskId = task.parse().map_err(|e| StoreError::corrupt("task id", e))?;
+            let task: TaskId = parsed(&row, "id")?;
             let due: i64 = row.try_get("due_at")?;
             let mut tx = self.lock(&task).await?;
-            let changed = sqlx::query("UPDATE tasks SET due_at = NULL WHERE id = $1 AND due_at = $2")
-                .bind(task.as_str())
-                .bind(due)
-                .execute(&mut *tx.tx)
-                .await?
-                .rows_affected();
-            if changed != 1 {
+            let passed = sqlx::query(
+                "UPDATE tasks SET due_at = NULL WHERE id = $1 AND due_at = $2 AND due_at <= $3 RETURNING status",
+            )
+            .bind(task.as_str())
+            .bind(due)
+            .bind(tx.now.0)
+            .fetch_optional(&mut *tx.tx)
+            .await?;
+            let Some(passed) = passed else {
                 tx.roll_back().await?;
                 continue;
+            };
+            let over = parsed::<Status>(&passed, "status")?.is_final();
+            if !over {
+                tx.input(&Input::DeadlinePassed).await?;
+                rung.push(task);
             }
-            tx.input(&Input::DeadlinePassed).await?;
             tx.commit().await?;
-            rung.push(task);
         }
         Ok(rung)
     }

@@ -3,7 +3,8 @@
 use nightforge_domain::{Event, Input, Millis, TaskId};
 use sqlx::{Any, Row, Transaction};
 
-use crate::{Store, StoreError};
+use crate::rows::{TASK_COLUMNS, task_row};
+use crate::{Store, StoreError, TaskRow};
 
 /// An open transaction on one task. Numbers of events and inputs come from the locked row, so they have no gap
 /// and "oldest" means "first committed".
@@ -67,7 +68,7 @@ impl TaskTx<'_> {
 
     /// Leaves an input for the task's state machine.
     pub(crate) async fn input(&mut self, input: &Input) -> Result<(), StoreError> {
-        let body = serde_json::to_string(input).map_err(|e| StoreError::corrupt("new input", e))?;
+        let body = serde_json::to_string(input).map_err(|e| StoreError::corrupt("body", e))?;
         sqlx::query("INSERT INTO inputs (task_id, number, body, created_at) VALUES ($1, $2, $3, $4)")
             .bind(self.task.as_str())
             .bind(self.next_input)
@@ -77,6 +78,13 @@ impl TaskTx<'_> {
             .await?;
         self.next_input += 1;
         Ok(())
+    }
+
+    /// The task as this transaction sees it.
+    pub(crate) async fn row(&mut self) -> Result<TaskRow, StoreError> {
+        let sql = sqlx::AssertSqlSafe(format!("SELECT {TASK_COLUMNS} FROM tasks WHERE id = $1"));
+        let row = sqlx::query(sql).bind(self.task.as_str()).fetch_one(&mut *self.tx).await?;
+        task_row(&row)
     }
 
     pub(crate) async fn commit(mut self) -> Result<(), StoreError> {

@@ -34,20 +34,19 @@ pub(crate) struct Facts<'a> {
 /// # Errors
 /// When git or the disk fails.
 pub(crate) async fn message(workspace: &Workspace, facts: &Facts<'_>) -> anyhow::Result<String> {
-    let diary_path = workspace.project().join(PROGRESS);
-    let diary = match std::fs::read_to_string(&diary_path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(anyhow::Error::new(error).context(format!("{}", diary_path.display()))),
-    };
     let base = facts.base.clone();
-    let log = workspace.git(move |repository| repository.log(&base, LOG_LINES)).await?;
+    let (diary, log) = workspace
+        .git(move |repository| {
+            let diary = repository.file_at(&base, PROGRESS)?.unwrap_or_default();
+            Ok((String::from_utf8_lossy(&diary).into_owned(), repository.log(&base, LOG_LINES)?))
+        })
+        .await?;
     let (mut diary_lines, mut log_lines, mut failure_chars) = (DIARY_LINES, LOG_LINES, 1_500);
     loop {
         let diary: Vec<&str> = diary.lines().collect();
         let last = &diary[diary.len().saturating_sub(diary_lines)..];
         let log: Vec<String> =
-            log.iter().take(log_lines).map(|(id, subject)| format!("{id} {}", one_line(subject, 100))).collect();
+            log.iter().take(log_lines).map(|entry| format!("{} {}", entry.short_id, one_line(&entry.subject, 100))).collect();
         let text = Prompt::CoderBearings.render(json!({
             "directory": facts.directory,
             "project": facts.project.name,

@@ -1,7 +1,7 @@
 //! The gate: decides whether a feature is proven. Run by the harness, not believed from the agent.
 
-use nightforge_domain::CommitId;
 use nightforge_domain::build::Project;
+use nightforge_domain::{CommitId, Millis};
 
 use super::runner::{Ran, Runner, TEST_TIMEOUT};
 use super::staged;
@@ -17,6 +17,8 @@ pub(crate) struct Gate<'a> {
     pub(crate) toolbox: &'a Toolbox<'a>,
     /// The files that are judged.
     pub(crate) checkpoint: &'a CommitId,
+    /// For the commit that the red run starts from.
+    pub(crate) now: Millis,
 }
 
 /// What the gate decides.
@@ -38,7 +40,7 @@ impl Gate<'_> {
     pub(crate) async fn judge(&self) -> anyhow::Result<Verdict> {
         let tools = self.toolbox;
         let test_file = tools.test_file();
-        if !tools.workspace.project().join(&test_file).is_file() {
+        if !tools.has_file(&test_file).await? {
             return refused(format!("{test_file} does not exist. Write the test of this feature."));
         }
         if let Some(complaint) = syntax::complaint(tools.runner, &test_file).await? {
@@ -110,31 +112,25 @@ impl Gate<'_> {
     /// folder of its own that borrows the ignored folders.
     async fn run_over(&self, commit: &CommitId) -> anyhow::Result<Ran> {
         let tools = self.toolbox;
-        let folder = tools.workspace.second("red", commit).await?;
-        let (checkpoint, base) = (self.checkpoint.clone(), tools.base.clone());
-        let changed = tools
-            .workspace
-            .git(move |repository| {
-                repository.changed_paths(&repository.tree_of(&base)?, &repository.tree_of(&checkpoint)?)
-            })
-            .await?;
         let test_file = tools.test_file();
-        let overlaid: Vec<String> = changed
+        let overlaid: Vec<String> = tools
+            .changed_since_base()
+            .await?
             .into_iter()
-            .map(|change| change.path)
             .filter(|path| *path == test_file || tools.is_test_support(path))
             .collect();
+        let (from, over, now) = (self.checkpoint.clone(), commit.clone(), self.now);
+        let reference = tools.workspace.side_reference("red");
+        let start = tools
+            .workspace
+            .git(move |repository| Ok(repository.overlay(&over, &from, &overlaid, now, &reference)?))
+            .await?;
+        let folder = tools.workspace.second("red", &start).await?;
         let (from, to) = (tools.workspace.project(), folder.clone());
         let borrowed = tools
             .workspace
-            .git(move |repository| {
-                for path in &overlaid {
-                    overlay(&from.join(path), &to.join(path))?;
-                }
-                borrow(&repository.ignored_folders(&from)?, &from, &to)
-            })
+            .git(move |repository| borrow(&repository.ignored_folders(&from)?, &from, &to))
             .await?;
-        tools.workspace.own(folder.clone()).await?;
         let runner = tools.runner.in_folder(folder.clone());
         let ran = runner.test(tools.project, &[test_file]).await;
         let back = tools.workspace.project();
@@ -151,26 +147,6 @@ impl Gate<'_> {
 
 fn refused(reason: String) -> anyhow::Result<Verdict> {
     Ok(Verdict::Refused(reason))
-}
-
-/// Copies one file, or removes it where the session did.
-fn overlay(from: &std::path::Path, to: &std::path::Path) -> anyhow::Result<()> {
-    match std::fs::symlink_metadata(from) {
-        Ok(kind) if kind.is_file() => {
-            if let Some(parent) = to.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::copy(from, to)?;
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            if to.exists() {
-                std::fs::remove_file(to)?;
-            }
-        }
-        Err(error) => return Err(error.into()),
-    }
-    Ok(())
 }
 
 /// Moves ignored folders to the second folder for the time of a run; returns what was moved.

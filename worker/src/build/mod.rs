@@ -19,4 +19,4 @@ pub(crate) use progress::{FEATURE_LIST, INIT_SCRIPT, PROGRESS, first_entry};
 pub(crate) use prompts::{Prompt, version};
 pub(crate) use runner::{Runner, programs};
 pub(crate) use session::Session;
-pub(crate) use workspace::Workspace;
+pub(crate) use workspace::{Workspace, blocking};

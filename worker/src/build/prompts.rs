@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -59,7 +60,7 @@ impl Prompt {
     /// # Errors
     /// When a variable is missing: a defect of the caller, caught by the snapshot tests.
     pub(crate) fn render(self, variables: impl Serialize) -> anyhow::Result<String> {
-        Ok(ENVIRONMENT.get_template(self.name())?.render(variables)?)
+        Ok(ENVIRONMENT.get_template(self.name())?.render(Serde(variables))?)
     }
 }
 
@@ -76,7 +77,6 @@ pub(crate) fn version(prompts: &[Prompt]) -> String {
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_keep_trailing_newline(false);
     for prompt in Prompt::ALL {
         environment.add_template(prompt.name(), prompt.text()).expect("the prompts are parsed in a test");
     }

@@ -49,6 +49,11 @@ impl Runner {
         }
     }
 
+    /// The same before there is a commit.
+    pub(crate) fn without_repository(self) -> Self {
+        Self { repository: None, ..self }
+    }
+
     /// The same in another folder.
     pub(crate) fn in_folder(&self, folder: PathBuf) -> Self {
         Self { folder, ..self.clone() }

@@ -124,8 +124,9 @@ impl<'a> Session<'a> {
     async fn get_bearings(&mut self, context: &mut JobContext) -> Result<(), Failure> {
         let prompts = version(&[Prompt::CoderSystem, Prompt::CoderBearings]);
         let (passed, total) = self.build.progress();
+        let inputs = (prompts, self.feature.id.clone(), self.attempt, self.base.clone());
         let text: String = context
-            .step("bearings", &(prompts, &self.feature.id, self.attempt, &self.base), async |_| {
+            .step("bearings", &inputs, async |_| {
                 let init = self.go_live().await?;
                 let facts = Facts {
                     directory: self.runner.directory().display().to_string(),
@@ -273,7 +274,7 @@ impl<'a> Session<'a> {
                 }
                 self.write_owned_files(ending, proven).await?;
                 let message = self.commit_message(&task, ending);
-                let head = self.workspace.commit(&self.base, message, now).await?;
+                let head = self.workspace.commit(Some(&self.base), message, now).await?;
                 Ok(Exit { head, changed })
             })
             .await

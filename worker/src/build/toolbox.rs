@@ -137,7 +137,7 @@ impl Toolbox<'_> {
                 Ok("The session ends; the feature is not proven.".to_owned())
             }
             Action::Finish { outcome: FinishOutcome::Done, .. } => {
-                let gate = Gate { toolbox: self, checkpoint: &before.checkpoint };
+                let gate = Gate { toolbox: self, checkpoint: &before.checkpoint, now: before.now };
                 Ok(match gate.judge().await? {
                     Verdict::Proven => {
                         outcome.end = Some(End::Proven);
@@ -160,7 +160,9 @@ impl Toolbox<'_> {
     fn test_comes_first(&self, action: &Action, red: bool) -> Option<String> {
         let (Action::WriteFile { path, .. } | Action::EditFile { path, .. }) = action else { return None };
         let test_file = self.test_file();
-        if red || path.trim_start_matches("./") == test_file || self.is_test_support(path) {
+        // A path that leads outside is refused by the tool itself, in its own words.
+        let path = tools::project_path(path).ok()?;
+        if red || path == test_file || self.is_test_support(&path) {
             return None;
         }
         Some(format!(
@@ -175,17 +177,16 @@ impl Toolbox<'_> {
 
     /// Whether a path lies in the folder of the feature's test file.
     pub(crate) fn is_test_support(&self, path: &str) -> bool {
-        let path = path.trim_start_matches("./");
         let test_file = self.test_file();
         match test_file.rsplit_once('/') {
-            Some((folder, _)) => path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+            Some((folder, _)) => is_below(path, folder),
             None => path == test_file,
         }
     }
 
     fn wrote_its_test(&self, action: &Action) -> bool {
         matches!(action, Action::WriteFile { path, .. } | Action::EditFile { path, .. }
-            if path.trim_start_matches("./") == self.test_file())
+            if tools::project_path(path).is_ok_and(|path| path == self.test_file()))
     }
 
     /// Runs the feature's test on the tree without the feature.
@@ -203,10 +204,10 @@ impl Toolbox<'_> {
         })
     }
 
-    async fn files(
+    async fn files<T: Send + 'static>(
         &self,
-        tool: impl FnOnce(&Files) -> Result<String, ToolError> + Send + 'static,
-    ) -> Result<String, ToolError> {
+        tool: impl FnOnce(&Files) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
         let (folder, protected) = (self.workspace.project(), self.protected());
         let done = tokio::task::spawn_blocking(move || tool(&Files::open(&folder, protected)?)).await;
         done.map_err(|error| ToolError::Operator(anyhow::Error::new(error)))?
@@ -226,6 +227,7 @@ impl Toolbox<'_> {
     }
 
     async fn edit(&self, path: String, old_text: String, new_text: String) -> Result<String, ToolError> {
+        let path = tools::project_path(&path)?;
         let parsed_before = syntax::complaint(self.runner, &path).await?.is_none();
         let name = path.clone();
         let saved = self.files(move |files| files.read(&name)).await;
@@ -236,7 +238,7 @@ impl Toolbox<'_> {
             return Ok(text);
         };
         let name = path.clone();
-        self.files(move |files| files.write(&name, &saved).map(|()| String::new())).await?;
+        self.files(move |files| files.write(&name, &saved)).await?;
         Err(ToolError::ForModel(format!("the edit was undone, because {path} would no longer parse:\n{complaint}")))
     }
 
@@ -271,8 +273,8 @@ impl Toolbox<'_> {
         let (project, base) = (self.workspace.project(), self.base.clone());
         self.workspace
             .git(move |repository| {
-                let now = repository.snapshot(&project)?;
-                let changes = repository.changed_paths(&repository.tree_of(&base)?, &now)?;
+                let now = repository.snapshot(&project, Some(&base))?;
+                let changes = repository.changed_paths(repository.tree_of(&base)?, now)?;
                 Ok(changes.into_iter().map(|change| change.path).collect())
             })
             .await
@@ -280,8 +282,8 @@ impl Toolbox<'_> {
 
     async fn tests(&self, file: Option<String>) -> Result<String, ToolError> {
         let files = match file {
-            Some(file) => vec![file.trim_start_matches("./").to_owned()],
-            None => self.all_tests(),
+            Some(file) => vec![tools::project_path(&file)?],
+            None => self.all_tests().await?,
         };
         if files.is_empty() {
             return Err(ToolError::ForModel(format!("there is no test yet; write {} first", self.test_file())));
@@ -292,12 +294,18 @@ impl Toolbox<'_> {
     }
 
     /// Everything that has to pass: proven features' tests and this feature's own.
-    fn all_tests(&self) -> Vec<String> {
+    async fn all_tests(&self) -> Result<Vec<String>, ToolError> {
         let mut files = self.passed_tests();
-        if self.workspace.project().join(self.test_file()).exists() {
+        if self.has_file(&self.test_file()).await? {
             files.push(self.test_file());
         }
-        files
+        Ok(files)
+    }
+
+    /// Whether the project has this file.
+    pub(crate) async fn has_file(&self, path: &str) -> Result<bool, ToolError> {
+        let path = path.to_owned();
+        self.files(move |files| files.has_file(&path)).await
     }
 
     async fn revert(&self, target: &str) -> Result<String, ToolError> {
@@ -305,9 +313,10 @@ impl Toolbox<'_> {
             self.workspace.restore(self.base, None).await?;
             return Ok("Everything is as it was at the session's start.".to_owned());
         }
-        let path = target.trim_start_matches("./").to_owned();
-        let name = path.clone();
-        self.files(move |files| files.check_writable(&name).map(|()| String::new())).await?;
+        let path = tools::project_path(target)?;
+        if !self.changed_since_base().await?.iter().any(|changed| is_below(changed, &path)) {
+            return Err(ToolError::ForModel(format!("{path} has not changed since the session's start")));
+        }
         self.workspace.restore(self.base, Some(path.clone())).await?;
         Ok(format!("{path} is as it was at the session's start."))
     }
@@ -347,6 +356,11 @@ pub(crate) fn judge_red(ran: &Ran) -> Red {
     } else {
         Red::Fails
     }
+}
+
+/// Whether `path` is `folder`, or lies in it.
+fn is_below(path: &str, folder: &str) -> bool {
+    folder == "." || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn changes_files(action: &Action) -> bool {

@@ -11,7 +11,7 @@ use nightforge_domain::{CommitId, Fence, JobId, Millis};
 use nightforge_store::Claim;
 
 use crate::branch::repository_path;
-use crate::project::Repository;
+use crate::project::{Repository, remove_folder};
 use crate::sandbox::Sandbox;
 
 /// A claim's own folder.
@@ -49,7 +49,10 @@ impl Workspace {
                 }
                 Repository::create(&this.repository)?;
             }
-            Repository::open(&this.repository)?.remove_stale_locks()?;
+            let removed = Repository::open(&this.repository)?.clear_stale_locks()?;
+            if !removed.is_empty() {
+                tracing::warn!(?removed, "locks of a killed process removed");
+            }
             Ok(())
         })
         .await?;
@@ -71,6 +74,26 @@ impl Workspace {
         format!("refs/nightforge/job-{}/{}", self.job.no, self.fence)
     }
 
+    /// A reference beside the side branch.
+    pub(crate) fn side_reference(&self, name: &str) -> String {
+        format!("refs/nightforge/job-{}/{}-{name}", self.job.no, self.fence)
+    }
+
+    /// Removes all of the project's files.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub(crate) async fn empty(&self) -> anyhow::Result<()> {
+        let this = self.clone();
+        blocking(move || {
+            let project = this.project();
+            remove_folder(&project)?;
+            std::fs::create_dir_all(&project)?;
+            Ok(this.sandbox.own(&project)?)
+        })
+        .await
+    }
+
     /// Makes the project's files exactly those of `commit`, in an empty folder, and gives them to the sandbox.
     /// Ignored folders of the newest older workspace (installed packages, caches) are moved here first.
     ///
@@ -80,7 +103,7 @@ impl Workspace {
         let (this, commit) = (self.clone(), commit.clone());
         blocking(move || {
             let project = this.project();
-            std::fs::remove_dir_all(&project)?;
+            remove_folder(&project)?;
             std::fs::create_dir_all(&project)?;
             let repository = Repository::open(&this.repository)?;
             repository.checkout(&commit, &project)?;
@@ -99,7 +122,7 @@ impl Workspace {
         let (this, commit, folder) = (self.clone(), commit.clone(), self.folder.join(name));
         blocking(move || {
             if folder.exists() {
-                std::fs::remove_dir_all(&folder)?;
+                remove_folder(&folder)?;
             }
             std::fs::create_dir_all(&folder)?;
             Repository::open(&this.repository)?.checkout(&commit, &folder)?;
@@ -125,16 +148,17 @@ impl Workspace {
     pub(crate) async fn checkpoint(&self, parent: &CommitId, now: Millis) -> anyhow::Result<CommitId> {
         let (project, reference, parent) = (self.project(), self.reference(), parent.clone());
         self.git(move |repository| {
-            let tree = repository.snapshot(&project)?;
+            let tree = repository.snapshot(&project, Some(&parent))?;
             if tree == repository.tree_of(&parent)? {
                 return Ok(parent);
             }
-            repository.commit(tree, &[parent], "checkpoint", now, &reference)
+            Ok(repository.commit(tree, &[parent], "checkpoint", now, &reference)?)
         })
         .await
     }
 
-    /// Records the files as they are as a commit with this parent and message, whether or not they changed.
+    /// Records the files as they are as the commit that ends a session, on top of `parent`; of a project's first
+    /// commit there is none.
     ///
     /// # Errors
     /// When git fails.
@@ -146,9 +170,9 @@ impl Workspace {
     ) -> anyhow::Result<CommitId> {
         let (project, reference, parent) = (self.project(), self.reference(), parent.cloned());
         self.git(move |repository| {
-            let tree = repository.snapshot(&project)?;
+            let tree = repository.snapshot(&project, parent.as_ref())?;
             let parents: Vec<CommitId> = parent.into_iter().collect();
-            repository.commit(tree, &parents, &message, now, &reference)
+            Ok(repository.commit(tree, &parents, &message, now, &reference)?)
         })
         .await
     }
@@ -159,8 +183,7 @@ impl Workspace {
     /// When git or the disk fails.
     pub(crate) async fn restore(&self, commit: &CommitId, path: Option<String>) -> anyhow::Result<()> {
         let (project, commit) = (self.project(), commit.clone());
-        self.git(move |repository| repository.restore(&commit, &project, path.as_deref())).await?;
-        self.own(self.project()).await
+        self.git(move |repository| Ok(repository.restore(&commit, &project, path.as_deref())?)).await
     }
 
     /// Runs a git operation of the harness.
@@ -198,7 +221,7 @@ impl Workspace {
             }
         }
         for (.., folder) in older {
-            std::fs::remove_dir_all(folder)?;
+            remove_folder(&folder)?;
         }
         Ok(())
     }

@@ -16,18 +16,22 @@ use super::endpoint::Endpoint;
 use super::slots::SlotHolder;
 use super::{Failure, Interruption};
 
+/// Where neither configuration nor server says how long the model's context is.
+const DEFAULT_CONTEXT_TOKENS: u64 = 32_768;
+
 /// One execution of one job.
-pub struct JobContext {
+pub(crate) struct JobContext {
     /// The claim.
-    pub claim: Claim,
+    pub(crate) claim: Claim,
     /// The state of record.
-    pub store: Store,
+    pub(crate) store: Store,
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) slots: SlotHolder,
     pub(super) sampling: Sampling,
     pub(super) signal: watch::Receiver<Option<Interruption>>,
     journal: Vec<Step>,
     next: u32,
+    spent_ms: i64,
 }
 
 impl JobContext {
@@ -44,22 +48,23 @@ impl JobContext {
         signal: watch::Receiver<Option<Interruption>>,
     ) -> Result<Self, Failure> {
         let journal = store.journal(&claim.job).await?;
-        Ok(Self { claim, store, endpoint, slots, sampling, signal, journal, next: 0 })
+        Ok(Self { claim, store, endpoint, slots, sampling, signal, journal, next: 0, spent_ms: 0 })
+    }
+
+    /// Time in steps so far, those of earlier claims included.
+    pub(crate) fn spent_ms(&self) -> i64 {
+        self.spent_ms
+    }
+
+    /// Tokens that a prompt may have.
+    pub(crate) fn prompt_budget(&self) -> u64 {
+        let context = self.endpoint.client.context_tokens().unwrap_or(DEFAULT_CONTEXT_TOKENS);
+        nightforge_llm::prompt_budget(context, self.sampling.max_tokens)
     }
 
     /// The ordinal of the next step.
-    pub fn next_step(&self) -> u32 {
+    pub(crate) fn next_step(&self) -> u32 {
         self.next
-    }
-
-    /// Whether the next step is in the journal already.
-    pub fn is_replaying(&self) -> bool {
-        (self.next as usize) < self.journal.len()
-    }
-
-    /// Whether an earlier claim left steps.
-    pub fn is_resumed(&self) -> bool {
-        self.claim.steps > 0
     }
 
     /// The journaled output when the step is recorded, else runs it and records what it gave.
@@ -69,7 +74,7 @@ impl JobContext {
     ///
     /// # Errors
     /// Whatever `run` fails with; an interruption before the step; [`Interruption::Lost`] when the claim is over.
-    pub async fn step<T, F>(&mut self, name: &str, inputs: &impl Serialize, run: F) -> Result<T, Failure>
+    pub(crate) async fn step<T, F>(&mut self, name: &str, inputs: &impl Serialize, run: F) -> Result<T, Failure>
     where
         T: Serialize + DeserializeOwned,
         F: AsyncFnOnce(&mut Self) -> Result<T, Failure>,
@@ -80,6 +85,7 @@ impl JobContext {
             match replay(recorded, &hash) {
                 Ok(output) => {
                     self.next += 1;
+                    self.spent_ms += recorded.duration_ms;
                     return Ok(output);
                 }
                 Err(reason) => self.cut(ordinal, &reason).await?,
@@ -98,6 +104,7 @@ impl JobContext {
         };
         self.record(&step).await?;
         self.next += 1;
+        self.spent_ms += step.duration_ms;
         Ok(output)
     }
 

@@ -6,7 +6,7 @@ use nightforge_store::{Lost, StoreError};
 
 /// Why an execution should not go on, though nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interruption {
+pub(crate) enum Interruption {
     /// The task or its queue is paused.
     Paused,
     /// This worker is shutting down.
@@ -21,7 +21,7 @@ pub enum Interruption {
 
 /// How an execution ends without a result.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// Not the job's doing and not to be counted.
     #[error("interrupted: {0:?}")]
     Interrupted(Interruption),
@@ -43,7 +43,7 @@ pub enum Failure {
 
 impl Failure {
     /// A counted fault of the model's work.
-    pub fn invalid(reason: impl Into<String>) -> Self {
+    pub(crate) fn invalid(reason: impl Into<String>) -> Self {
         Failure::Fault { class: FaultClass::ModelOutputInvalid, reason: reason.into() }
     }
 }

@@ -116,11 +116,14 @@ impl Leases {
             let found = own.renew(boot, std::slice::from_ref(&claim), self.lease.as_millis() as i64).await?;
             let mut claims = self.lock();
             let (Some(entry), Some(renewal)) = (claims.get_mut(&claim), found.first()) else { continue };
-            match renewal {
-                Renewal::Lost => raise(&entry.signal, Interruption::Lost),
-                Renewal::Stop => raise(&entry.signal, Interruption::Stopping),
-                Renewal::Pause => raise(&entry.signal, Interruption::Paused),
-                Renewal::Held => {}
+            let told = match renewal {
+                Renewal::Lost => Some(Interruption::Lost),
+                Renewal::Stop => Some(Interruption::Stopping),
+                Renewal::Pause => Some(Interruption::Paused),
+                Renewal::Held => None,
+            };
+            if let Some(told) = told {
+                raise(&entry.signal, told);
             }
             if *renewal != Renewal::Lost {
                 entry.expires = sent + self.lease;

@@ -9,6 +9,7 @@ mod model;
 mod slots;
 mod worker;
 
-pub use context::JobContext;
-pub use failure::{Failure, Interruption};
+pub(crate) use context::JobContext;
+pub(crate) use execution::Workshop;
+pub(crate) use failure::{Failure, Interruption};
 pub use worker::{SandboxRule, WorkerConfig, run};

@@ -18,7 +18,7 @@ impl JobContext {
     ///
     /// # Errors
     /// [`Failure::Model`] with the class of what went wrong.
-    pub async fn ask<T: Contract>(&mut self, messages: Vec<Message>) -> Result<T, Failure> {
+    pub(crate) async fn ask<T: Contract>(&mut self, messages: Vec<Message>) -> Result<T, Failure> {
         let limits = TimeLimits::with_whole(Duration::from_millis(self.claim.task.limits.agent_timeout_ms));
         let mut request = StructuredRequest::new(messages);
         request.sampling = nightforge_llm::Sampling { seed: self.seed(), ..self.sampling.clone() };

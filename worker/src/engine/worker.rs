@@ -96,7 +96,7 @@ pub async fn run(
     drain: CancellationToken,
     abort: CancellationToken,
 ) -> anyhow::Result<()> {
-    let sandbox = match (Sandbox::detect().await, config.sandbox) {
+    let sandbox = match (tokio::task::spawn_blocking(Sandbox::detect).await?, config.sandbox) {
         (Ok(sandbox), _) => sandbox,
         (Err(missing), SandboxRule::DemoScript) => {
             tracing::warn!("{missing}; the demo's own script runs without a sandbox");

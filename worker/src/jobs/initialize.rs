@@ -40,8 +40,6 @@ struct Initializer<'a> {
     objective: String,
     revision: Option<&'a str>,
     programs: String,
-    /// Whether the workspace was emptied by this claim.
-    live: bool,
 }
 
 /// Runs the Initializer.
@@ -70,7 +68,7 @@ pub(super) async fn run(
         })
         .await?;
     let mut initializer =
-        Initializer { context, workspace: &workspace, runner: &runner, objective, revision, programs, live: false };
+        Initializer { context, workspace: &workspace, runner: &runner, objective, revision, programs };
     let (plan, project) = initializer.plan().await?;
     let drafts = initializer.features(&plan).await?;
     let files = initializer.files(&plan).await?;
@@ -230,7 +228,6 @@ impl Initializer<'_> {
                 })
                 .await?;
             if ran.ok {
-                self.live = true;
                 return Ok(script);
             }
             let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
@@ -275,7 +272,7 @@ impl Initializer<'_> {
                     context.claim.job.task
                 );
                 let now = context.store.now().await?;
-                Ok(workspace.first_commit(message, now).await?)
+                Ok(workspace.commit(None, message, now).await?)
             })
             .await
     }

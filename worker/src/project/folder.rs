@@ -54,6 +54,11 @@ impl Folder {
         self.fd.as_fd()
     }
 
+    /// The same folder once more.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        Ok(self.adopt(self.fd.try_clone()?))
+    }
+
     /// Takes a folder that was opened below this one.
     pub(crate) fn adopt(&self, fd: OwnedFd) -> Self {
         Self { fd, owner: self.owner }

@@ -9,6 +9,7 @@ pub(crate) mod folder;
 mod history;
 pub(crate) mod ignored;
 mod locks;
+mod overlay;
 mod references;
 mod snapshot;
 #[cfg(test)]
@@ -141,6 +142,15 @@ impl Repository {
         Ok(TreeId(self.git()?.find_commit(oid(commit)?)?.tree_id()))
     }
 
+    /// Whether the commit is here.
+    pub fn has(&self, commit: &CommitId) -> Result<bool> {
+        match self.git()?.find_commit(oid(commit)?) {
+            Ok(_) => Ok(true),
+            Err(error) if is_missing(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn git(&self) -> Result<git2::Repository> {
         let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
         Ok(git2::Repository::open_ext(&self.path, flags, &[] as &[&std::ffi::OsStr])?)
@@ -151,6 +161,20 @@ impl Repository {
     fn make_durable(&self) -> Result<()> {
         let folder = File::open(&self.path).map_err(at(&self.path))?;
         rustix::fs::syncfs(folder).map_err(|error| at(&self.path)(error.into()))
+    }
+}
+
+/// Removes a workspace or any other folder that an agent could write to, however deep it is nested and
+/// whatever rights were taken away in it. One that is gone already is no error.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a root can't be removed"));
+    };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let name = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(name))?;
+    match folder::Folder::open(parent) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        parent => parent?.remove(&name),
     }
 }
 

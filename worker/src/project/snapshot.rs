@@ -33,6 +33,21 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// The folders directly in a workspace that its own rules ignore, such as `node_modules`; links and names
+    /// that are not UTF-8 do not count.
+    pub fn ignored_folders(&self, workspace: &Path) -> Result<Vec<String>> {
+        let top = Folder::open(workspace).map_err(super::at(workspace))?;
+        let rules = Rules::of(&top, b"", None);
+        let entries = top.entries().map_err(super::at(workspace))?;
+        let ignored = entries.into_iter().filter(|entry| {
+            let name = entry.name.as_bytes();
+            entry.kind == Kind::Folder && !is_git_name(name) && rules.ignore(name, true)
+        });
+        Ok(ignored.filter_map(|entry| entry.name.into_string().ok()).collect())
+    }
+}
+
 struct Store<'git> {
     git: &'git git2::Repository,
 }

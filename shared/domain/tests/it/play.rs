@@ -18,6 +18,7 @@ use nightforge_domain::{
 };
 
 /// A task, and what the outside says of it.
+#[derive(Debug)]
 pub(crate) struct Play {
     pub(crate) state: TaskState,
     pub(crate) limits: Limits,
@@ -84,17 +85,21 @@ impl Play {
         told
     }
 
-    fn sentence(&mut self, words: &str) -> String {
+    /// The input that a sentence means; `None` when it only changes what the outside says.
+    pub(crate) fn hear(&mut self, words: &str) -> Option<Input> {
         if let Some(now) = words.strip_prefix("now ") {
             self.now = Millis(now.parse().unwrap());
-            return String::new();
-        }
-        if let Some(tokens) = words.strip_prefix("spent ") {
+            None
+        } else if let Some(tokens) = words.strip_prefix("spent ") {
             self.spent = tokens.parse().unwrap();
-            return String::new();
+            None
+        } else {
+            Some(self.input(words))
         }
-        let input = self.input(words);
-        let input = serde_json::from_str(&serde_json::to_string(&input).unwrap()).unwrap();
+    }
+
+    fn sentence(&mut self, words: &str) -> String {
+        let Some(input) = self.hear(words) else { return String::new() };
         match self.step(&input) {
             Ok(transition) => {
                 format!("{:<24} {}", transition.state.phase(), notes(&transition)).trim_end().to_owned()

@@ -199,29 +199,30 @@ fn differences_are_named_and_shown() {
 }
 
 #[test]
-fn ten_thousand_files_and_a_large_one() {
+fn thousands_of_files_are_no_burden_for_a_checkpoint() {
     let place = Place::new();
-    for folder in 0..100 {
-        fs::create_dir(place.workspace.join(format!("d{folder}"))).unwrap();
+    for folder in 0..40 {
         for file in 0..100 {
             place.write(&format!("d{folder}/f{file}.txt"), format!("{folder} {file}\n").repeat(20));
         }
     }
-    place.write("large", vec![b'l'; 40 << 20]);
-    let t=Instant::now(); let tree = place.snapshot(None); eprintln!("snap {:?}", t.elapsed());
     let commit = place.commit("many", &[]);
-    eprintln!("commit {:?}", t.elapsed());
     place.write("d7/f7.txt", "changed");
     let start = Instant::now();
     let tree = place.snapshot(Some(&commit));
-    let second = start.elapsed();
-    assert!(second < Duration::from_secs(10), "a checkpoint took {second:?}");
+    let time = start.elapsed();
+    assert!(time < Duration::from_secs(5), "a checkpoint took {time:?}");
     assert_eq!(place.repository.changed_paths(place.repository.tree_of(&commit).unwrap(), tree).unwrap().len(), 1);
+}
+
+#[test]
+fn a_file_that_goes_through_a_stream() {
+    let place = Place::new();
+    place.write("large", vec![b'l'; 40 << 20]);
+    let commit = place.commit("large", &[]);
     let copy = place.folder.path().join("copy");
     place.repository.checkout(&commit, &copy).unwrap();
-    eprintln!("checkout {:?} second {second:?}", t.elapsed());
     assert_eq!(fs::metadata(copy.join("large")).unwrap().len(), 40 << 20);
-    assert_eq!(fs::read_to_string(copy.join("d99/f99.txt")).unwrap(), "99 99\n".repeat(20));
 }
 
 /// A workspace as a list of small acts.
@@ -246,7 +247,7 @@ fn act(place: &Place, acts: &[(u8, u8, u8)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_an_agent_did_can_be_undone(first in acts(), second in acts()) {

@@ -1,0 +1,250 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use nightforge_domain::{Kind, Priority, Status};
+
+use crate::output::Format;
+
+/// Where the server is looked for, unless told otherwise.
+pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7700";
+
+/// Runs long agent work on your own GPUs, overnight, and does not lose it.
+#[derive(Debug, Parser)]
+#[command(name = "nightforge", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Show the whole system at work, with a scripted model: no GPU, no services, no keys
+    Demo(Demo),
+    /// Run everything in one process: HTTP interface, scheduler, a worker for each model server
+    Up(Up),
+    /// Queue an objective
+    Submit(Submit),
+    /// List tasks, newest first
+    List(List),
+    /// Show one task
+    Show(Show),
+    /// Follow a task until it is over; Ctrl-C detaches, the task goes on
+    Watch(Watch),
+    /// Print a task's log
+    Events(Events),
+    /// End a task early; what it has made so far is kept
+    Cancel(Cancel),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// What the demo does with its objective
+    #[arg(long, value_parser = kinds(), default_value = "build")]
+    pub(crate) kind: Kind,
+    /// Data folder; an unfinished demo in it is taken up again [default: a fresh one]
+    #[arg(long, value_name = "DIR", env = "NIGHTFORGE_DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// Milliseconds that the scripted model takes for each answer
+    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=600_000))]
+    pub(crate) pace: u64,
+    /// Keep running after the end, until Ctrl-C
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Address of the HTTP interface; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// Configuration file [default: ./nightforge.toml, then nightforge/nightforge.toml in the XDG config folder]
+    #[arg(long, value_name = "FILE", env = "NIGHTFORGE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Address of the HTTP interface [default: 127.0.0.1:7700, or NIGHTFORGE_LISTEN]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Data folder [default: nightforge in the XDG data folder, or NIGHTFORGE_DATA]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Submit {
+    /// What to do with the objective
+    #[arg(value_parser = kinds())]
+    pub(crate) kind: Kind,
+    /// What is asked for, at most 64 KiB; `-` reads it from standard input
+    #[arg(required_unless_present = "file")]
+    pub(crate) objective: Option<String>,
+    /// Read the objective from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "objective")]
+    pub(crate) file: Option<PathBuf>,
+    /// From 0 to 9; 9 runs first [default: 5]
+    #[arg(long, value_parser = priority)]
+    pub(crate) priority: Option<Priority>,
+    /// The model of every agent, as named in the server's configuration
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// When work stops: 07:00 (the next one, local time), +8h, or RFC 3339
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) deadline: Option<String>,
+    /// Features that the first agent must name at least
+    #[arg(long, value_name = "N")]
+    pub(crate) min_features: Option<u64>,
+    /// Attempts on one feature before it is left
+    #[arg(long, value_name = "N")]
+    pub(crate) max_attempts: Option<u64>,
+    /// Coding sessions in all
+    #[arg(long, value_name = "N")]
+    pub(crate) max_sessions: Option<u64>,
+    /// Tokens in and out over all model calls; 0 is no limit
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Sending the same key and the same objective again gives the same task
+    #[arg(long, value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
+    /// Follow the task until it is over
+    #[arg(long)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only tasks in this state
+    #[arg(long, value_parser = states())]
+    pub(crate) state: Option<Status>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub(crate) limit: u32,
+    /// Only tasks older than this one
+    #[arg(long, value_name = "ID")]
+    pub(crate) before: Option<String>,
+    #[command(flatten)]
+    pub(crate) from: FromArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The task; its id may be shortened
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) from: FromArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// The task; its id may be shortened
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// The task; its id may be shortened
+    pub(crate) id: String,
+    /// Only events after this number
+    #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
+    pub(crate) after: i64,
+    #[command(flatten)]
+    pub(crate) from: FromArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cancel {
+    /// The task; its id may be shortened
+    pub(crate) id: String,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// Shells that completions exist for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// The server's URL
+    #[arg(long, value_name = "URL", env = "NIGHTFORGE_SERVER", default_value = DEFAULT_SERVER)]
+    pub(crate) server: String,
+}
+
+/// Where a reading verb reads: from a server, or from a data folder.
+#[derive(Debug, Args)]
+pub(crate) struct FromArgs {
+    /// The server's URL [default: http://127.0.0.1:7700]
+    #[arg(long, value_name = "URL", env = "NIGHTFORGE_SERVER")]
+    pub(crate) server: Option<String>,
+    /// Read this data folder itself; with --server, only when that does not answer
+    #[arg(long, value_name = "DIR", env = "NIGHTFORGE_DATA")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct OutputArgs {
+    /// How results are written to standard output
+    #[arg(long, short, value_enum, default_value_t = Format::Table)]
+    pub(crate) output: Format,
+}
+
+fn kinds() -> impl clap::builder::TypedValueParser<Value = Kind> {
+    use clap::builder::TypedValueParser;
+    clap::builder::PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|text| text.parse::<Kind>())
+}
+
+fn states() -> impl clap::builder::TypedValueParser<Value = Status> {
+    use clap::builder::TypedValueParser;
+    clap::builder::PossibleValuesParser::new(Status::ALL.map(Status::as_str)).try_map(|text| text.parse::<Status>())
+}
+
+fn priority(text: &str) -> Result<Priority, String> {
+    let number: u8 = text.parse().map_err(|_| "not a whole number from 0 to 9".to_owned())?;
+    Priority::try_from(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+}

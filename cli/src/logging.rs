@@ -1,0 +1,58 @@
+//! Logs on standard error. `NIGHTFORGE_LOG` takes directives such as `info` or `nightforge_worker=debug`.
+
+use std::io::{self, IsTerminal};
+
+use nightforge_llm::TRACING_TARGETS_WITH_BODIES;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::exit::Failure;
+use crate::output::{above_the_bar, colour_wanted};
+
+const VARIABLE: &str = "NIGHTFORGE_LOG";
+
+/// Starts logging. `level` holds where the variable is not set.
+///
+/// # Errors
+/// When the variable can't be read.
+pub(crate) fn start(level: &str) -> Result<(), Failure> {
+    let wanted = match std::env::var(VARIABLE) {
+        Ok(wanted) if !wanted.trim().is_empty() => wanted,
+        _ => level.to_owned(),
+    };
+    let mut filter = EnvFilter::builder()
+        .parse(&wanted)
+        .map_err(|error| Failure::config(format!("{VARIABLE}={wanted}: {error}; write a level such as info")))?;
+    // These write whole prompts and answers, whatever the level.
+    for target in TRACING_TARGETS_WITH_BODIES {
+        let off = format!("{target}=off").parse().map_err(|error| Failure::config(format!("{target}: {error}")))?;
+        filter = filter.add_directive(off);
+    }
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(AboveTheBar)
+        .with_ansi(colour_wanted(io::stderr().is_terminal()))
+        .init();
+    Ok(())
+}
+
+/// Writes lines so that a progress bar stays below them.
+struct AboveTheBar;
+
+impl<'a> MakeWriter<'a> for AboveTheBar {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        Self
+    }
+}
+
+impl io::Write for AboveTheBar {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        above_the_bar(|| io::stderr().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

@@ -1,0 +1,26 @@
+//! What the harness itself does with a workspace's files: confined like the tools, without their limits for models.
+
+use super::confined::{Files, Found, ProjectPath};
+use super::ToolError;
+
+/// A path as the project knows it: relative, without `.` and doubled slashes. `/project/a` is `a`.
+///
+/// # Errors
+/// For the model, when the path leads outside.
+pub fn project_path(path: &str) -> Result<String, ToolError> {
+    Ok(path.parse::<ProjectPath>()?.text)
+}
+
+impl Files {
+    /// Whether a regular file stands at the path, without following links.
+    ///
+    /// # Errors
+    /// For the model, when the path leads outside.
+    pub fn has_file(&self, path: &str) -> Result<bool, ToolError> {
+        match self.find(&path.parse()?) {
+            Ok(Found::File(_)) => Ok(true),
+            Ok(Found::Folder(_)) | Err(ToolError::ForModel(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
