@@ -229,7 +229,8 @@ fn kinds() -> impl clap::builder::TypedValueParser<Value = Kind> {
 
 fn states() -> impl clap::builder::TypedValueParser<Value = Status> {
     use clap::builder::TypedValueParser;
-    clap::builder::PossibleValuesParser::new(Status::ALL.map(Status::as_str)).try_map(|text| text.parse::<Status>())
+    clap::builder::PossibleValuesParser::new(Status::ALL.map(Status::as_str))
+        .try_map(|text| text.parse::<Status>())
 }
 
 fn priority(text: &str) -> Result<Priority, String> {

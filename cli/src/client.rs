@@ -39,7 +39,9 @@ impl Client {
     /// When `url` is none.
     pub(crate) fn new(url: &str) -> Result<Self, Failure> {
         let wrong = |reason: &str| {
-            Failure::usage(format!("--server (or NIGHTFORGE_SERVER): {reason}; write for example http://127.0.0.1:7700"))
+            Failure::usage(format!(
+                "--server (or NIGHTFORGE_SERVER): {reason}; write for example http://127.0.0.1:7700"
+            ))
         };
         let base: Url = url.parse().map_err(|error| wrong(&format!("{error}")))?;
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
@@ -117,7 +119,11 @@ impl Client {
         let response = request.send().await.map_err(|error| self.unreachable(&error))?;
         if response.status().is_success() {
             response.json().await.map_err(|error| {
-                if error.is_decode() { self.stranger("its answer is not what this program expects") } else { self.unreachable(&error) }
+                if error.is_decode() {
+                    self.stranger("its answer is not what this program expects")
+                } else {
+                    self.unreachable(&error)
+                }
             })
         } else {
             Err(self.refusal(response).await)

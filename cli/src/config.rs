@@ -9,7 +9,7 @@ use figment::Figment;
 use figment::providers::{Env, Format, Toml};
 use nightforge_domain::{AgentModels, Limits, ModelName};
 use nightforge_llm::Sampling;
-use secrecy::SecretString;
+use nightforge_llm::SecretString;
 use serde::Deserialize;
 
 use crate::args::Up;
@@ -102,11 +102,16 @@ fn file(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     if let Some(named) = named {
         return match std::fs::metadata(named) {
             Ok(found) if found.is_file() => Ok(Some(named.to_owned())),
-            Ok(_) => Err(Failure::config(format!("{} is not a file; name a nightforge.toml", named.display()))),
-            Err(error) => Err(Failure::config(format!("the configuration {} can't be read: {error}", named.display()))),
+            Ok(_) => {
+                Err(Failure::config(format!("{} is not a file; name a nightforge.toml", named.display())))
+            }
+            Err(error) => {
+                Err(Failure::config(format!("the configuration {} can't be read: {error}", named.display())))
+            }
         };
     }
-    let in_xdg = data_folder::xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("nightforge").join(FILE));
+    let in_xdg =
+        data_folder::xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("nightforge").join(FILE));
     Ok([Some(PathBuf::from(FILE)), in_xdg].into_iter().flatten().find(|path| path.is_file()))
 }
 
@@ -130,7 +135,9 @@ fn explain(errors: figment::Error) -> String {
                 format!("{place}: unknown key `{key}`; known there: {}", known.join(", "))
             }
             Kind::MissingField(key) => format!("{place}:{within} the key `{key}` is missing"),
-            Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) | Kind::InvalidLength(_, expected) => {
+            Kind::InvalidType(_, expected)
+            | Kind::InvalidValue(_, expected)
+            | Kind::InvalidLength(_, expected) => {
                 format!("{place}:{within} not {expected}")
             }
             Kind::Message(message) => format!("{place}:{within} {}", message.trim_end()),
@@ -144,14 +151,18 @@ fn check(written: Written, up: &Up) -> Result<Settings, Failure> {
     written.limits.check().map_err(|reason| Failure::config(format!("[limits]: {reason}")))?;
     let models = if written.models.is_empty() {
         if written.roles.initializer.is_some() || written.roles.coder.is_some() {
-            return Err(Failure::config("[roles] names a model, and no [models.NAME] is configured; add one"));
+            return Err(Failure::config(
+                "[roles] names a model, and no [models.NAME] is configured; add one",
+            ));
         }
         None
     } else {
-        let names: Vec<ModelName> =
-            written.models.keys().map(|name| name.parse()).collect::<Result<_, _>>().map_err(|error| {
-                Failure::config(format!("[models]: {error}"))
-            })?;
+        let names: Vec<ModelName> = written
+            .models
+            .keys()
+            .map(|name| name.parse())
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::config(format!("[models]: {error}")))?;
         let agents = agents(&written.roles, &names)?;
         let served = names
             .iter()
@@ -179,7 +190,10 @@ fn agents(roles: &WrittenRoles, names: &[ModelName]) -> Result<AgentModels, Fail
             listed()
         ))),
         (Some(wanted), _) => names.iter().find(|name| name.as_str() == wanted).cloned().ok_or_else(|| {
-            Failure::config(format!("[roles] {role} = \"{wanted}\": there is no such model; configured: {}", listed()))
+            Failure::config(format!(
+                "[roles] {role} = \"{wanted}\": there is no such model; configured: {}",
+                listed()
+            ))
         }),
     };
     Ok(AgentModels { initializer: of("initializer", &roles.initializer)?, coder: of("coder", &roles.coder)? })
@@ -201,13 +215,16 @@ fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, Failur
         return Err(wrong("max_tokens and context must be at least 1"));
     }
     if written.endpoints.is_empty() {
-        return Err(wrong("it has no endpoint; add [[models.NAME.endpoints]] with url = \"http://127.0.0.1:1234/v1\""));
+        return Err(wrong(
+            "it has no endpoint; add [[models.NAME.endpoints]] with url = \"http://127.0.0.1:1234/v1\"",
+        ));
     }
     let endpoints = written.endpoints.into_iter().map(|endpoint| {
         if endpoint.slots == 0 {
             return Err(wrong("slots must be at least 1"));
         }
-        let api_key = endpoint.api_key_env.as_deref().map(key_from).transpose().map_err(|reason| wrong(&reason))?;
+        let api_key =
+            endpoint.api_key_env.as_deref().map(key_from).transpose().map_err(|reason| wrong(&reason))?;
         Ok(ServedEndpoint { url: endpoint.url, gpu: endpoint.gpu, slots: endpoint.slots, api_key })
     });
     Ok(ServedModel {
@@ -223,7 +240,9 @@ fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, Failur
 fn key_from(variable: &str) -> Result<SecretString, String> {
     match std::env::var(variable) {
         Ok(key) if !key.trim().is_empty() => Ok(SecretString::from(key)),
-        _ => Err(format!("api_key_env names the variable {variable}, which is not set; export it with the key")),
+        _ => Err(format!(
+            "api_key_env names the variable {variable}, which is not set; export it with the key"
+        )),
     }
 }
 
@@ -233,8 +252,7 @@ mod tests {
 
     fn settings(toml: &str) -> Result<Settings, String> {
         let up = Up { config: None, listen: None, data: Some("/data".into()) };
-        let written: Written =
-            Figment::from(Toml::string(toml)).extract().map_err(explain)?;
+        let written: Written = Figment::from(Toml::string(toml)).extract().map_err(explain)?;
         check(written, &up).map_err(|failure| failure.message)
     }
 
@@ -267,14 +285,23 @@ mod tests {
         let cases = [
             ("colour = 1".to_owned(), "unknown key `colour`; known there: listen, data"),
             ("[limits]\nmax_luck = 1".to_owned(), "unknown key `limits.max_luck`; known there: min_features"),
-            (format!("{CODER}key = \"x\""), "unknown key `models.coder.endpoints.0.key`; known there: url, gpu"),
+            (
+                format!("{CODER}key = \"x\""),
+                "unknown key `models.coder.endpoints.0.key`; known there: url, gpu",
+            ),
             ("[limits]\nmax_turns = 0".to_owned(), "[limits]: limit `max_turns`"),
             ("listen = \"here\"".to_owned(), "`listen`"),
             ("[models.coder]\ncontext = 1".to_owned(), "`models.coder`: the key `name` is missing"),
             ("[models.coder]\nname = \"m\"".to_owned(), "[models.coder]: it has no endpoint"),
             ("[models.\"a b\"]\nname = \"m\"".to_owned(), "is not a model name"),
-            (two.clone(), "several models are configured (coder, small); say in [roles] which one is the initializer"),
-            (format!("{two}[roles]\ninitializer = \"big\""), "there is no such model; configured: coder, small"),
+            (
+                two.clone(),
+                "several models are configured (coder, small); say in [roles] which one is the initializer",
+            ),
+            (
+                format!("{two}[roles]\ninitializer = \"big\""),
+                "there is no such model; configured: coder, small",
+            ),
             ("[roles]\ncoder = \"x\"".to_owned(), "no [models.NAME] is configured"),
             (CODER.replace("[[", "temperature = 7\n[["), "temperature must be between"),
             (format!("{CODER}slots = 0"), "slots must be at least 1"),

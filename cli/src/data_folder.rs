@@ -100,7 +100,10 @@ pub(crate) fn default_path() -> Result<PathBuf, Failure> {
 pub(crate) fn fresh_for_demo() -> Result<PathBuf, Failure> {
     let parent = default_path()?.join("demo");
     let unusable = |error: io::Error| {
-        Failure::config(format!("no folder can be made in {}: {error}; name one with --data", parent.display()))
+        Failure::config(format!(
+            "no folder can be made in {}: {error}; name one with --data",
+            parent.display()
+        ))
     };
     fs::create_dir_all(&parent).map_err(unusable)?;
     for number in 1_u32.. {

@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 /// # Errors
 /// What is wrong, and what can be written.
 pub(crate) fn resolve(text: &str, now: &ZonedDateTime) -> Result<Timestamp, String> {
-    let wrong = || format!("`{text}` is not a deadline; write 07:00, +8h, +90m, or 2026-12-01T07:00:00+01:00");
+    let wrong =
+        || format!("`{text}` is not a deadline; write 07:00, +8h, +90m, or 2026-12-01T07:00:00+01:00");
     let text = text.trim();
     let moment = if let Some(span) = text.strip_prefix('+') {
         let length: SignedDuration = span.parse().map_err(|_| wrong())?;

@@ -130,7 +130,9 @@ pub(crate) fn choose(findings: &[(Candidate, Finding)]) -> Result<Choice, Failur
     let others: Vec<String> = findings
         .iter()
         .flat_map(|(other, finding)| match finding {
-            Finding::Models(models) => models.iter().map(|model| format!("{model} at {}", other.url)).collect(),
+            Finding::Models(models) => {
+                models.iter().map(|model| format!("{model} at {}", other.url)).collect()
+            }
             Finding::Nothing | Finding::NoModel(_) => Vec::new(),
         })
         .filter(|other| *other != format!("{taken} at {}", candidate.url))
@@ -197,7 +199,8 @@ mod tests {
             let mut request = [0; 4096];
             let length = socket.read(&mut request).await.unwrap();
             assert!(request[..length].starts_with(b"GET /v1/models "));
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
             socket.write_all(head.as_bytes()).await.unwrap();
             socket.write_all(body.as_bytes()).await.unwrap();
         });
@@ -236,7 +239,9 @@ mod tests {
         let urls = [closed().await, server(r#"{"data":[]}"#).await, server("<html>").await];
         let failure = chosen(&urls).await.unwrap_err();
         assert_eq!(failure.exit, Exit::Unreachable);
-        for part in [&*urls[0], &urls[1], &urls[2], "it has no model", "not a list of models", "nightforge demo"] {
+        for part in
+            [&*urls[0], &urls[1], &urls[2], "it has no model", "not a list of models", "nightforge demo"]
+        {
             assert!(failure.message.contains(part), "{part}: {}", failure.message);
         }
     }
@@ -244,9 +249,6 @@ mod tests {
     #[test]
     fn the_usual_ports_are_looked_at() {
         let urls: Vec<String> = candidates(None).into_iter().map(|candidate| candidate.url).collect();
-        assert_eq!(
-            urls,
-            [1234, 11434, 8080, 8000, 30000].map(|port| format!("http://127.0.0.1:{port}/v1"))
-        );
+        assert_eq!(urls, [1234, 11434, 8080, 8000, 30000].map(|port| format!("http://127.0.0.1:{port}/v1")));
     }
 }

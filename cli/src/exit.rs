@@ -91,6 +91,7 @@ impl From<StoreError> for Failure {
             StoreError::Open { .. }
             | StoreError::Url(_)
             | StoreError::NewerDatabase { .. }
+            | StoreError::OlderDatabase { .. }
             | StoreError::Migrate(_) => Exit::Config,
             StoreError::Database(_) | StoreError::Corrupt { .. } => Exit::Failed,
         };

@@ -20,12 +20,13 @@ pub(crate) fn start(level: &str) -> Result<(), Failure> {
         Ok(wanted) if !wanted.trim().is_empty() => wanted,
         _ => level.to_owned(),
     };
-    let mut filter = EnvFilter::builder()
-        .parse(&wanted)
-        .map_err(|error| Failure::config(format!("{VARIABLE}={wanted}: {error}; write a level such as info")))?;
+    let mut filter = EnvFilter::builder().parse(&wanted).map_err(|error| {
+        Failure::config(format!("{VARIABLE}={wanted}: {error}; write a level such as info"))
+    })?;
     // These write whole prompts and answers, whatever the level.
     for target in TRACING_TARGETS_WITH_BODIES {
-        let off = format!("{target}=off").parse().map_err(|error| Failure::config(format!("{target}: {error}")))?;
+        let off =
+            format!("{target}=off").parse().map_err(|error| Failure::config(format!("{target}: {error}")))?;
         filter = filter.add_directive(off);
     }
     tracing_subscriber::fmt()

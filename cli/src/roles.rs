@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use nightforge_demo::{DemoModel, DemoOptions};
 use nightforge_domain::{BootId, ModelName};
+use nightforge_llm::SecretString;
 use nightforge_llm::{EndpointConfig, Sampling};
 use nightforge_queue::Bells;
 use nightforge_scheduler::SchedulerConfig;
 use nightforge_store::Store;
 use nightforge_worker::WorkerConfig;
-use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use nightforge_worker::SandboxRule;
@@ -113,9 +113,9 @@ impl Demo {
     pub(crate) async fn start(pace: Duration) -> Result<Self, Failure> {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let options = DemoOptions { listen, pace, ..DemoOptions::default() };
-        let model = DemoModel::start(options)
-            .await
-            .map_err(|error| Failure::new(Exit::Failed, format!("the demo model can't start on {listen}: {error}")))?;
+        let model = DemoModel::start(options).await.map_err(|error| {
+            Failure::new(Exit::Failed, format!("the demo model can't start on {listen}: {error}"))
+        })?;
         Ok(Self { model })
     }
 
@@ -124,7 +124,9 @@ impl Demo {
         let name = nightforge_demo::MODEL;
         let endpoint = ServedEndpoint { url: self.model.url(), gpu: None, slots: 1, api_key: None };
         Ok(ServedModel {
-            name: name.parse().map_err(|error| Failure::new(Exit::Failed, format!("the demo model: {error}")))?,
+            name: name
+                .parse()
+                .map_err(|error| Failure::new(Exit::Failed, format!("the demo model: {error}")))?,
             server_name: name.to_owned(),
             context_tokens: Some(u64::from(nightforge_demo::CONTEXT_TOKENS)),
             sampling: Sampling::default(),

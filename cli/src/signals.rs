@@ -12,7 +12,8 @@ use crate::output::note;
 /// When the system gives out no signal handlers.
 pub(crate) fn orderly_end() -> Result<CancellationToken, Failure> {
     let listen = |kind: SignalKind| {
-        signal(kind).map_err(|error| Failure::new(Exit::Failed, format!("signals can't be listened to: {error}")))
+        signal(kind)
+            .map_err(|error| Failure::new(Exit::Failed, format!("signals can't be listened to: {error}")))
     };
     let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     let asked = CancellationToken::new();

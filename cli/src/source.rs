@@ -49,7 +49,10 @@ impl Source {
         if !data_folder::database_path(data).is_file() {
             return Err(Failure::new(
                 Exit::NotFound,
-                format!("{} holds no nightforge.db; name a data folder that `nightforge up` or `demo` has used", data.display()),
+                format!(
+                    "{} holds no nightforge.db; name a data folder that `nightforge up` or `demo` has used",
+                    data.display()
+                ),
             ));
         }
         let data = data.canonicalize().unwrap_or_else(|_| data.to_owned());
@@ -93,13 +96,19 @@ impl Source {
             Ok([row]) => Ok(TaskView::of(store, data, row).await?),
             Err(found) if found.is_empty() => Err(Failure::new(
                 Exit::NotFound,
-                format!("there is no task `{id}` in {}; `nightforge list --data` shows those that there are", data.display()),
+                format!(
+                    "there is no task `{id}` in {}; `nightforge list --data` shows those that there are",
+                    data.display()
+                ),
             )),
             Err(found) => {
                 let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
                 Err(Failure::new(
                     Exit::Conflict,
-                    format!("several tasks begin with `{id}`, among them {}; give more of the id", ids.join(" and ")),
+                    format!(
+                        "several tasks begin with `{id}`, among them {}; give more of the id",
+                        ids.join(" and ")
+                    ),
                 ))
             }
         }

@@ -79,3 +79,4 @@ pub fn trailers(clone: &Path, name: &str) -> Vec<String> {
 }
 
 pub mod look;
+pub mod world;

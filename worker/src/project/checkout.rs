@@ -34,7 +34,8 @@ impl Repository {
         let tree = git.find_commit(oid(commit)?)?.tree()?;
         let top = Folder::open(into).map_err(super::at(into))?;
         let restore = Restore { git: &git };
-        let Some(path) = path.map(|path| path.trim_matches('/')).filter(|path| !matches!(*path, "" | ".")) else {
+        let Some(path) = path.map(|path| path.trim_matches('/')).filter(|path| !matches!(*path, "" | "."))
+        else {
             return restore.folder(&top, Some(&tree), None, false, &mut Vec::new());
         };
         let mut names = Vec::new();
@@ -66,12 +67,16 @@ impl Restore<'_> {
         path: &mut Vec<u8>,
     ) -> Result<()> {
         check_depth(path)?;
-        for entry in tree.into_iter().flat_map(Tree::iter).filter(|entry| entry.kind() == Some(ObjectType::Blob)) {
+        for entry in
+            tree.into_iter().flat_map(Tree::iter).filter(|entry| entry.kind() == Some(ObjectType::Blob))
+        {
             self.file(folder, &entry, path)?;
         }
         self.forget_foreign_rules(folder, tree, above, ignored, path)?;
         let rules = Rules::of(folder, path, above);
-        for entry in tree.into_iter().flat_map(Tree::iter).filter(|entry| entry.kind() == Some(ObjectType::Tree)) {
+        for entry in
+            tree.into_iter().flat_map(Tree::iter).filter(|entry| entry.kind() == Some(ObjectType::Tree))
+        {
             let name = name_of(&entry)?;
             let length = path.len();
             join(path, name.as_bytes());

@@ -13,7 +13,10 @@ use rustix::io::Errno;
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    File { executable: bool, bytes: u64 },
+    File {
+        executable: bool,
+        bytes: u64,
+    },
     Link,
     Folder,
     /// FIFO, socket, device.
@@ -34,14 +37,21 @@ pub(crate) struct Folder {
     owner: Option<(Uid, Gid)>,
 }
 
-const OPEN_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const OPEN_FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Without waiting: a FIFO that was put in the file's place is then found out by its type.
-const OPEN_FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+const OPEN_FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 impl Folder {
     /// Opens a workspace. Its own path may contain links; the harness chose it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let fd = rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let fd = rustix::fs::openat(
+            CWD,
+            path,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         let stat = rustix::fs::fstat(&fd)?;
         // Root works in folders that belong to the sandbox's user. Others could not give files away.
         let owner = (rustix::process::geteuid().is_root() && stat.st_uid != 0)

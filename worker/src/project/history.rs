@@ -41,7 +41,8 @@ impl Repository {
     pub fn changed_paths(&self, before: TreeId, after: TreeId) -> Result<Vec<Change>> {
         let git = self.git()?;
         let odb = git.odb()?;
-        let diff = git.diff_tree_to_tree(Some(&git.find_tree(before.0)?), Some(&git.find_tree(after.0)?), None)?;
+        let diff =
+            git.diff_tree_to_tree(Some(&git.find_tree(before.0)?), Some(&git.find_tree(after.0)?), None)?;
         let mut changes = Vec::new();
         for delta in diff.deltas() {
             let (kind, file) = match delta.status() {

@@ -98,6 +98,8 @@ impl Repository {
         config.set_bool("core.fsmonitor", false)?;
         config.set_i32("gc.auto", 0)?;
         drop((config, git));
+        // libgit2 puts a sample there.
+        fs::remove_dir_all(partial.join("hooks")).map_err(at(&partial))?;
         fs::rename(&partial, path).map_err(at(path))?;
         let repository = Self::open(path)?;
         repository.make_durable()?;
@@ -128,8 +130,10 @@ impl Repository {
         reference: &str,
     ) -> Result<CommitId> {
         let git = self.git()?;
-        let author = Signature::new("Nightforge", "nightforge@localhost", &Time::new(at.0.div_euclid(1000), 0))?;
-        let parents = parents.iter().map(|id| git.find_commit(oid(id)?)).collect::<std::result::Result<Vec<_>, _>>()?;
+        let author =
+            Signature::new("Nightforge", "nightforge@localhost", &Time::new(at.0.div_euclid(1000), 0))?;
+        let parents =
+            parents.iter().map(|id| git.find_commit(oid(id)?)).collect::<std::result::Result<Vec<_>, _>>()?;
         let parents: Vec<_> = parents.iter().collect();
         let commit = git.commit(None, &author, &author, message, &git.find_tree(tree.0)?, &parents)?;
         git.reference(reference, commit, true, "")?;
@@ -152,7 +156,8 @@ impl Repository {
     }
 
     fn git(&self) -> Result<git2::Repository> {
-        let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
+        let flags =
+            RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
         Ok(git2::Repository::open_ext(&self.path, flags, &[] as &[&std::ffi::OsStr])?)
     }
 

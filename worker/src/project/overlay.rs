@@ -41,6 +41,12 @@ impl Repository {
             }
         }
         let tree = update.create_updated(&git, &base_tree)?;
-        self.commit(TreeId(tree), std::slice::from_ref(base), "the start, with the session's tests", now, reference)
+        self.commit(
+            TreeId(tree),
+            std::slice::from_ref(base),
+            "the start, with the session's tests",
+            now,
+            reference,
+        )
     }
 }

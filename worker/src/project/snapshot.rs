@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use git2::{ObjectType, Oid, Tree};
+use git2::{ObjectType, Oid, Tree, TreeEntry};
 use nightforge_domain::CommitId;
 
 use super::folder::{Entry, Folder, Kind};
@@ -81,17 +81,21 @@ impl Store<'_> {
                 Kind::Folder => {
                     let below = folder.enter(&entry.name).map_err(|error| at(path, error))?;
                     let tracked = known_tree.map(|known| self.git.find_tree(known.id())).transpose()?;
-                    self.folder(&below, tracked.as_ref(), Some(&rules), ignored, path)?.map(|id| (id, 0o040_000))
+                    self.folder(&below, tracked.as_ref(), Some(&rules), ignored, path)?
+                        .map(|id| (id, 0o040_000))
                 }
                 Kind::Other => None,
                 Kind::File { .. } | Kind::Link if ignored && known_blob.is_none() => None,
                 Kind::File { executable, bytes } => {
-                    let id = self.file(folder, &entry, bytes, known_blob.map(|known| known.id()));
-                    Some((id.map_err(|error| named(error, path))?, if executable { 0o100_755 } else { 0o100_644 }))
+                    let id = self.file(folder, &entry, bytes, known_blob.map(TreeEntry::id));
+                    Some((
+                        id.map_err(|error| named(error, path))?,
+                        if executable { 0o100_755 } else { 0o100_644 },
+                    ))
                 }
                 Kind::Link => {
                     let target = folder.link_target(&entry.name).map_err(|error| at(path, error))?;
-                    Some((self.blob(&target, known_blob.map(|known| known.id()))?, 0o120_000))
+                    Some((self.blob(&target, known_blob.map(TreeEntry::id))?, 0o120_000))
                 }
             };
             if let Some((id, mode)) = stored {

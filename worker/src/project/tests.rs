@@ -47,7 +47,9 @@ impl Place {
 
     pub(super) fn commit(&self, message: &str, parents: &[CommitId]) -> CommitId {
         let tree = self.snapshot(parents.first());
-        self.repository.commit(tree, parents, message, Millis(1_700_000_000_123), "refs/nightforge/test").unwrap()
+        self.repository
+            .commit(tree, parents, message, Millis(1_700_000_000_123), "refs/nightforge/test")
+            .unwrap()
     }
 
     /// Every path with its mode and content, links as their target.

@@ -78,7 +78,8 @@ impl Bubblewrap {
             .map(|folder| folder.join("bwrap"))
             .find(|candidate| candidate.is_absolute() && candidate.is_file())
             .ok_or(NoSandbox::Missing)?;
-        let account = rustix::process::geteuid().is_root().then_some(Account { uid: SANDBOX_UID, gid: SANDBOX_UID });
+        let account =
+            rustix::process::geteuid().is_root().then_some(Account { uid: SANDBOX_UID, gid: SANDBOX_UID });
         Ok(Self { program, account, system: system_folders() })
     }
 
@@ -138,7 +139,8 @@ impl Bubblewrap {
     /// The whole command line, and the pipes that go with it.
     pub(super) fn prepare(&self, request: &Request<'_>) -> io::Result<Prepared> {
         let mut stage = Stage::default();
-        let mut seen = |path: &Path| if self.account.is_some() { stage.bind(path) } else { Ok(path.to_owned()) };
+        let mut seen =
+            |path: &Path| if self.account.is_some() { stage.bind(path) } else { Ok(path.to_owned()) };
         let mut arguments = Arguments(NAMESPACES.map(OsString::from).to_vec());
         arguments.add(["--hostname", "sandbox"]);
         arguments.0.extend(self.system.iter().cloned());
@@ -155,7 +157,10 @@ impl Bubblewrap {
         }
         let binds = &request.options.read_only_binds;
         if binds.len() > RunOptions::MAX_BINDS || binds.iter().any(|(_, inside)| !inside.is_absolute()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many binds, or one without an absolute path"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "too many binds, or one without an absolute path",
+            ));
         }
         for (source, inside) in binds {
             arguments.bind("--ro-bind", &seen(source)?, inside);
@@ -174,7 +179,15 @@ impl Bubblewrap {
         for (name, value) in environment(request) {
             arguments.add(["--setenv", &name, &value]);
         }
-        arguments.add(["--", "/bin/sh", "-c", FIRST_STEPS, "sh", &MAX_PROCESSES.to_string(), request.command]);
+        arguments.add([
+            "--",
+            "/bin/sh",
+            "-c",
+            FIRST_STEPS,
+            "sh",
+            &MAX_PROCESSES.to_string(),
+            request.command,
+        ]);
 
         #[expect(clippy::disallowed_methods, reason = "this is the module that starts programs")]
         let mut command = Command::new(&self.program);
@@ -196,7 +209,8 @@ impl Bubblewrap {
     fn names(&self) -> [(&'static str, String); 2] {
         let uid = self.account.map_or_else(|| rustix::process::getuid().as_raw(), |account| account.uid);
         let gid = self.account.map_or_else(|| rustix::process::getgid().as_raw(), |account| account.gid);
-        let passwd = format!("agent:x:{uid}:{gid}:agent:{HOME}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+        let passwd =
+            format!("agent:x:{uid}:{gid}:agent:{HOME}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
         [("/etc/passwd", passwd), ("/etc/group", format!("agent:x:{gid}:\nnogroup:x:65534:\n"))]
     }
 }
@@ -222,7 +236,11 @@ fn environment(request: &Request<'_>) -> Vec<(String, String)> {
     let mut variables: Vec<(&str, &str)> = vec![("PATH", PATH), ("HOME", HOME), ("USER", "agent")];
     variables.extend(super::COMMON_ENVIRONMENT);
     if request.git_dir.is_some() {
-        variables.extend([("GIT_DIR", GIT_DIR), ("GIT_WORK_TREE", PROJECT), ("GIT_INDEX_FILE", "/tmp/git-index")]);
+        variables.extend([
+            ("GIT_DIR", GIT_DIR),
+            ("GIT_WORK_TREE", PROJECT),
+            ("GIT_INDEX_FILE", "/tmp/git-index"),
+        ]);
     }
     let extra = request.options.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     variables.into_iter().chain(extra).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -265,4 +283,3 @@ fn hint(reason: &str) -> &'static str {
          user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns"
     }
 }
-

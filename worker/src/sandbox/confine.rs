@@ -72,9 +72,11 @@ impl Stage {
         // Sources are taken first, because the stage may cover them.
         let mut taken: [Option<OwnedFd>; MAX_BINDS] = [const { None }; MAX_BINDS];
         for (bind, slot) in self.binds.iter().zip(&mut taken) {
-            let flags =
-                OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-            let tree = rustix::mount::open_tree(CWD, bind.source.as_c_str(), flags).map_err(|e| ("bind", e))?;
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE
+                | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                | OpenTreeFlags::AT_RECURSIVE;
+            let tree =
+                rustix::mount::open_tree(CWD, bind.source.as_c_str(), flags).map_err(|e| ("bind", e))?;
             *slot = Some(tree);
         }
         rustix::mount::mount(
@@ -114,13 +116,15 @@ pub(super) struct Confinement {
 impl Confinement {
     /// Dies with the harness, holds its limits, inherits no descriptor but 0 to 2 and `inherited`.
     pub(super) fn new(inherited: Vec<OwnedFd>) -> Self {
-        let limits = [(Resource::Fsize, MAX_FILE_BYTES), (Resource::Nofile, MAX_OPEN_FILES), (Resource::Core, 0)];
+        let limits =
+            [(Resource::Fsize, MAX_FILE_BYTES), (Resource::Nofile, MAX_OPEN_FILES), (Resource::Core, 0)];
         Self {
             harness: Some(rustix::process::getpid()),
             stage: None,
             account: None,
             limits: limits.map(|(resource, wanted)| {
-                let most = rustix::process::getrlimit(resource).maximum.map_or(wanted, |hard| hard.min(wanted));
+                let most =
+                    rustix::process::getrlimit(resource).maximum.map_or(wanted, |hard| hard.min(wanted));
                 (resource, Rlimit { current: Some(most), maximum: Some(most) })
             }),
             inherited,
@@ -147,7 +151,9 @@ impl Confinement {
     fn enter(&self) -> Result<(), (&'static str, Errno)> {
         // The kernel's choice under memory pressure falls on the sandbox before the harness. Where /proc is
         // not writable the kernel chooses by size, as without us.
-        if let Ok(file) = rustix::fs::open(c"/proc/self/oom_score_adj", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+        if let Ok(file) =
+            rustix::fs::open(c"/proc/self/oom_score_adj", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+        {
             let _ = rustix::io::write(&file, b"1000");
         }
         if let Some(stage) = &self.stage {
@@ -209,4 +215,3 @@ fn close_on_exec_from_3() -> Result<(), Errno> {
 pub(super) fn number(fd: &OwnedFd) -> String {
     fd.as_raw_fd().to_string()
 }
-

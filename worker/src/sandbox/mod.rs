@@ -68,7 +68,9 @@ impl Tier {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum NoSandbox {
     /// There is no `bwrap`.
-    #[error("bwrap is missing; install the package `bubblewrap` (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)")]
+    #[error(
+        "bwrap is missing; install the package `bubblewrap` (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)"
+    )]
     Missing,
     /// It is there and the probe failed.
     #[error("bwrap is installed as {program}, but a probe program did not run in it: {reason}. {hint}")]
@@ -103,7 +105,12 @@ impl RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(60), env: Vec::new(), read_only_workspace: false, read_only_binds: Vec::new() }
+        Self {
+            timeout: Duration::from_secs(60),
+            env: Vec::new(),
+            read_only_workspace: false,
+            read_only_binds: Vec::new(),
+        }
     }
 }
 

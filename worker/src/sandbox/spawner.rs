@@ -3,7 +3,7 @@
 //! Programs die with the thread that started them (`PR_SET_PDEATHSIG` is bound to it, not to the process),
 //! so it must live as long as the process: not a thread of a pool.
 
-use std::io::{self, Read, PipeReader};
+use std::io::{self, PipeReader, Read};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::{OnceLock, mpsc};

@@ -10,7 +10,10 @@ use super::{COMMON_ENVIRONMENT, Request};
 /// The command gets a clean environment, a home of its own, limits, and a process group to die with.
 pub(super) fn prepare(request: &Request<'_>) -> io::Result<Prepared> {
     if !request.options.read_only_binds.is_empty() || request.options.read_only_workspace {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "without a sandbox nothing can be made read-only"));
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "without a sandbox nothing can be made read-only",
+        ));
     }
     let scratch = tempfile::tempdir()?;
     #[expect(clippy::disallowed_methods, reason = "this is the module that starts programs")]
@@ -28,7 +31,9 @@ pub(super) fn prepare(request: &Request<'_>) -> io::Result<Prepared> {
             command.env("GIT_INDEX_FILE", scratch.path().join("git-index"));
         }
         // Not a repository that the data folder happens to lie in.
-        None => drop(command.env("GIT_CEILING_DIRECTORIES", request.workspace.parent().unwrap_or(request.workspace))),
+        None => drop(
+            command.env("GIT_CEILING_DIRECTORIES", request.workspace.parent().unwrap_or(request.workspace)),
+        ),
     }
     command.envs(request.options.env.iter().map(|(name, value)| (name, value)));
     let (output, output_inside) = io::pipe()?;

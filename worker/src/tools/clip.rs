@@ -19,8 +19,10 @@ pub fn clip(output: &str, rest: Option<&str>) -> String {
     let head_end = byte_at(&text, HEAD_CHARS);
     let tail_start = byte_at(&text, count - TAIL_CHARS);
     // Whole lines, where lines are short enough.
-    let head_end = text[..head_end].rfind('\n').filter(|at| head_end - at < 400).map_or(head_end, |at| at + 1);
-    let tail_start = text[tail_start..].find('\n').filter(|at| *at < 400).map_or(tail_start, |at| tail_start + at + 1);
+    let head_end =
+        text[..head_end].rfind('\n').filter(|at| head_end - at < 400).map_or(head_end, |at| at + 1);
+    let tail_start =
+        text[tail_start..].find('\n').filter(|at| *at < 400).map_or(tail_start, |at| tail_start + at + 1);
     let (head, tail) = (&text[..head_end], &text[tail_start..]);
     let left_out = count - head.chars().count() - tail.chars().count();
     let place = rest.map(|rest| format!("; the whole output is in {rest}")).unwrap_or_default();

@@ -35,7 +35,7 @@ pub(super) struct ProjectPath {
 /// What stands at a path.
 pub(super) enum Found {
     File(File),
-    Folder(Folder),
+    Folder,
 }
 
 impl Files {
@@ -49,6 +49,11 @@ impl Files {
     pub fn read(&self, path: &str) -> Result<String, ToolError> {
         let path = path.parse()?;
         String::from_utf8(self.bytes(&path)?).map_err(|_| ToolError::model(format!("`{path}` is not UTF-8")))
+    }
+
+    /// Whether the agent's tools may write there.
+    pub fn check_writable(&self, path: &str) -> Result<(), ToolError> {
+        self.check_unprotected(&path.parse()?)
     }
 
     /// Writes a file over whatever stands there, link and folder included, for the harness: neither limits nor
@@ -83,9 +88,7 @@ impl Files {
         let place = self.resolve(path, OFlags::PATH)?;
         let stat = rustix::fs::fstat(&place).map_err(|error| failed(path, error))?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => {
-                Ok(Found::Folder(self.top.adopt(self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)?)))
-            }
+            FileType::Directory => Ok(Found::Folder),
             FileType::RegularFile => {
                 let file = self.resolve(path, OFlags::RDONLY | OFlags::NONBLOCK)?;
                 let stat = rustix::fs::fstat(&file).map_err(|error| failed(path, error))?;
@@ -101,15 +104,37 @@ impl Files {
     /// The bytes of a regular file.
     pub(super) fn bytes(&self, path: &ProjectPath) -> Result<Vec<u8>, ToolError> {
         match self.find(path)? {
-            Found::Folder(_) => Err(ToolError::model(format!("`{path}` is a folder; use list_files"))),
+            Found::Folder => Err(ToolError::model(format!("`{path}` is a folder; use list_files"))),
             Found::File(file) => read_whole(file, path),
         }
     }
 
-    /// The folder and name to write to, with all folders in between. No link counts here, not even one that
-    /// stays inside: it could lead to a protected file. `None` says that there is no such file yet.
-    pub(super) fn place(&self, path: &ProjectPath) -> Result<(Folder, CString, Option<Kind>), ToolError> {
-        self.check_writable(path)?;
+    /// The folder and name of a file to change. No link counts here, not even one that stays inside: it could
+    /// lead to a protected file.
+    pub(super) fn existing(&self, path: &ProjectPath) -> Result<(Folder, CString, bool), ToolError> {
+        match self.place(path, false)? {
+            Some((folder, name, Some(Kind::File { executable, .. }))) => Ok((folder, name, executable)),
+            _ => Err(ToolError::model(format!("there is no `{path}`; write_file makes a new file"))),
+        }
+    }
+
+    /// The folder and name to write to, with all folders in between, and what is there already. Links as in
+    /// [`Files::existing`].
+    pub(super) fn place_to_write(
+        &self,
+        path: &ProjectPath,
+    ) -> Result<(Folder, CString, Option<Kind>), ToolError> {
+        let place = self.place(path, true)?;
+        place.ok_or_else(|| ToolError::model(format!("there is no folder for `{path}`")))
+    }
+
+    /// `None` when a folder is missing that was not to be made.
+    fn place(
+        &self,
+        path: &ProjectPath,
+        make: bool,
+    ) -> Result<Option<(Folder, CString, Option<Kind>)>, ToolError> {
+        self.check_unprotected(path)?;
         let Some((name, folders)) = path.names.split_last() else {
             return Err(ToolError::model("`.` is the project's folder; give the path of a file"));
         };
@@ -117,27 +142,36 @@ impl Files {
         for next in folders {
             let shown = next.to_string_lossy();
             folder = match folder.kind(next).map_err(operator(path))? {
-                None => folder.make(next).map_err(operator(path))?,
+                None if make => folder.make(next).map_err(operator(path))?,
+                None => return Ok(None),
                 Some(Kind::Folder) => folder.enter(next).map_err(operator(path))?,
                 Some(Kind::Link) => {
-                    return Err(ToolError::model(format!("`{shown}` in `{path}` is a symbolic link; give the real path")));
+                    return Err(ToolError::model(format!(
+                        "`{shown}` in `{path}` is a symbolic link; give the real path"
+                    )));
                 }
-                Some(_) => return Err(ToolError::model(format!("`{shown}` in `{path}` is a file, not a folder"))),
+                Some(_) => {
+                    return Err(ToolError::model(format!("`{shown}` in `{path}` is a file, not a folder")));
+                }
             };
         }
         match folder.kind(name).map_err(operator(path))? {
-            Some(Kind::Link) => {
-                Err(ToolError::model(format!("`{path}` is a symbolic link; give the path of the file it leads to")))
+            Some(Kind::Link) => Err(ToolError::model(format!(
+                "`{path}` is a symbolic link; give the path of the file it leads to"
+            ))),
+            Some(Kind::Folder) => {
+                Err(ToolError::model(format!("`{path}` is a folder; give the path of a file")))
             }
-            Some(Kind::Folder) => Err(ToolError::model(format!("`{path}` is a folder; give the path of a file"))),
             Some(Kind::Other) => Err(not_regular(path)),
-            kind => Ok((folder, name.clone(), kind)),
+            kind => Ok(Some((folder, name.clone(), kind))),
         }
     }
 
-    fn check_writable(&self, path: &ProjectPath) -> Result<(), ToolError> {
+    fn check_unprotected(&self, path: &ProjectPath) -> Result<(), ToolError> {
         let covers = |protected: &String| {
-            path.text.strip_prefix(protected.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            path.text
+                .strip_prefix(protected.trim_end_matches('/'))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if self.protected.iter().any(covers) {
             return Err(ToolError::model(format!(
@@ -152,7 +186,13 @@ impl Files {
         let how = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let mut tries = 0;
         loop {
-            match rustix::fs::openat2(self.top.fd(), path.text.as_str(), flags | OFlags::CLOEXEC, Mode::empty(), how) {
+            match rustix::fs::openat2(
+                self.top.fd(),
+                path.text.as_str(),
+                flags | OFlags::CLOEXEC,
+                Mode::empty(),
+                how,
+            ) {
                 Ok(fd) => return Ok(fd),
                 // The kernel could not be sure, because something was renamed meanwhile.
                 Err(Errno::AGAIN) if tries < 20 => tries += 1,
@@ -166,7 +206,9 @@ pub(super) fn read_whole(file: File, path: &ProjectPath) -> Result<Vec<u8>, Tool
     let mut bytes = Vec::new();
     file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(operator(path))?;
     if bytes.len() as u64 > MAX_READ_BYTES {
-        return Err(ToolError::model(format!("`{path}` is over 16 MB; look at it with run_command, for example head or grep")));
+        return Err(ToolError::model(format!(
+            "`{path}` is over 16 MB; look at it with run_command, for example head or grep"
+        )));
     }
     Ok(bytes)
 }
@@ -208,7 +250,11 @@ impl std::fmt::Display for ProjectPath {
 }
 
 fn shorten(text: &str) -> String {
-    if text.chars().count() <= 200 { text.to_owned() } else { text.chars().take(200).chain(['…']).collect() }
+    if text.chars().count() <= 200 {
+        text.to_owned()
+    } else {
+        text.chars().take(200).chain(['…']).collect()
+    }
 }
 
 fn not_regular(path: &ProjectPath) -> ToolError {
@@ -217,7 +263,9 @@ fn not_regular(path: &ProjectPath) -> ToolError {
 
 fn failed(path: &ProjectPath, error: Errno) -> ToolError {
     match error {
-        Errno::NOENT | Errno::NOTDIR => ToolError::model(format!("there is no `{path}`; use list_files to see what there is")),
+        Errno::NOENT | Errno::NOTDIR => {
+            ToolError::model(format!("there is no `{path}`; use list_files to see what there is"))
+        }
         Errno::XDEV => ToolError::model(format!("`{path}` leads out of the project")),
         Errno::LOOP => ToolError::model(format!("`{path}` is a link that leads nowhere")),
         Errno::NAMETOOLONG => ToolError::model(format!("`{path}` is too long for a path")),

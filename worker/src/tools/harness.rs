@@ -1,7 +1,7 @@
 //! What the harness itself does with a workspace's files: confined like the tools, without their limits for models.
 
-use super::confined::{Files, Found, ProjectPath};
 use super::ToolError;
+use super::confined::{Files, Found, ProjectPath};
 
 /// A path as the project knows it: relative, without `.` and doubled slashes. `/project/a` is `a`.
 ///
@@ -19,7 +19,7 @@ impl Files {
     pub fn has_file(&self, path: &str) -> Result<bool, ToolError> {
         match self.find(&path.parse()?) {
             Ok(Found::File(_)) => Ok(true),
-            Ok(Found::Folder(_)) | Err(ToolError::ForModel(_)) => Ok(false),
+            Ok(Found::Folder) | Err(ToolError::ForModel(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::ToolError;
 use super::confined::{Files, Found, ProjectPath};
 use super::walk::walk;
-use super::ToolError;
 use crate::project::folder::Kind;
 
 const MAX_ENTRIES: usize = 200;
@@ -50,7 +50,8 @@ pub fn list_files(files: &Files, path: &str, glob: Option<&str>) -> Result<Strin
 }
 
 fn pattern(glob: &str) -> Result<Gitignore, ToolError> {
-    let wrong = |error: ignore::Error| ToolError::model(format!("`{glob}` is not a pattern such as *.py: {error}"));
+    let wrong =
+        |error: ignore::Error| ToolError::model(format!("`{glob}` is not a pattern such as *.py: {error}"));
     let glob = glob.trim_start_matches("./");
     let mut builder = GitignoreBuilder::new("");
     builder.add_line(None, glob.trim_start_matches('!')).map_err(wrong)?;

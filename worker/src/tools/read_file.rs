@@ -1,8 +1,8 @@
 //! `read_file`: lines of a text file, numbered.
 
+use super::ToolError;
 use super::confined::{Files, ProjectPath};
 use super::lines::{is_binary, numbered};
-use super::ToolError;
 
 const MAX_LINES: usize = 200;
 const MAX_CHARS: usize = 8_000;
@@ -24,7 +24,8 @@ pub fn read_file(
         return Ok(format!("{path} is empty"));
     }
     let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line)).collect();
+    let lines: Vec<&str> =
+        text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line)).collect();
     let first = start_line.unwrap_or(1).max(1) as usize;
     if first > lines.len() {
         return Err(ToolError::model(format!("`{path}` has only {} lines", lines.len())));

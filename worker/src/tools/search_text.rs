@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
+use super::ToolError;
 use super::confined::{Files, Found, ProjectPath, operator};
 use super::lines::is_binary;
 use super::walk::walk;
-use super::ToolError;
 use crate::project::folder::Kind;
 
 const MAX_HITS: usize = 50;
@@ -28,7 +28,7 @@ pub fn search_text(files: &Files, pattern: &str, path: Option<&str>) -> Result<S
             file.by_ref().take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(operator(&path))?;
             let _ = hits.search(&bytes, &path.text);
         }
-        Found::Folder(_) => walk(files, &path, &mut |folder, entry, at| {
+        Found::Folder => walk(files, &path, &mut |folder, entry, at| {
             if !matches!(entry.kind, Kind::File { .. }) {
                 return Ok(ControlFlow::Continue(()));
             }

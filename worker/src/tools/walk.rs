@@ -2,25 +2,24 @@
 
 use std::ops::ControlFlow;
 
-use super::confined::{Files, ProjectPath, operator};
 use super::ToolError;
+use super::confined::{Files, ProjectPath, operator};
 use crate::project::MAX_DEPTH;
 use crate::project::folder::{Entry, Folder, Kind};
 use crate::project::ignored::{Rules, is_git_name};
 
+/// What is done with each file and link, of which it gets the folder, the entry and the path.
+type Visit<'a> = &'a mut dyn FnMut(&Folder, &Entry, &str) -> Result<ControlFlow<()>, ToolError>;
+
 /// Visits files and links, those of a folder before those of the folders in it. Links are not followed.
-pub(super) fn walk(
-    files: &Files,
-    start: &ProjectPath,
-    visit: &mut dyn FnMut(&Folder, &Entry, &str) -> Result<ControlFlow<()>, ToolError>,
-) -> Result<(), ToolError> {
+pub(super) fn walk(files: &Files, start: &ProjectPath, visit: Visit<'_>) -> Result<(), ToolError> {
     let mut walk = Walk { start, visit };
     walk.down(files.top(), None, &mut Vec::new(), 0).map(drop)
 }
 
 struct Walk<'a> {
     start: &'a ProjectPath,
-    visit: &'a mut dyn FnMut(&Folder, &Entry, &str) -> Result<ControlFlow<()>, ToolError>,
+    visit: Visit<'a>,
 }
 
 impl Walk<'_> {
@@ -36,14 +35,24 @@ impl Walk<'_> {
         let Some(name) = self.start.names.get(depth) else { return self.below(folder, &rules, path) };
         match folder.kind(name).map_err(operator(self.start))? {
             Some(Kind::Folder) => {}
-            _ => return Err(ToolError::model(format!("`{}` is not a folder of the project itself", self.start))),
+            _ => {
+                return Err(ToolError::model(format!(
+                    "`{}` is not a folder of the project itself",
+                    self.start
+                )));
+            }
         }
         let next = folder.enter(name).map_err(operator(self.start))?;
         join(path, name.as_bytes());
         self.down(&next, Some(&rules), path, depth + 1)
     }
 
-    fn below(&mut self, folder: &Folder, rules: &Rules<'_>, path: &mut Vec<u8>) -> Result<ControlFlow<()>, ToolError> {
+    fn below(
+        &mut self,
+        folder: &Folder,
+        rules: &Rules<'_>,
+        path: &mut Vec<u8>,
+    ) -> Result<ControlFlow<()>, ToolError> {
         let mut entries = folder.entries().map_err(operator(self.start))?;
         entries.retain(|entry| !is_git_name(entry.name.as_bytes()));
         let length = path.len();

@@ -1,7 +1,7 @@
 //! `write_file`: a whole file.
 
-use super::confined::{Files, ProjectPath, operator};
 use super::ToolError;
+use super::confined::{Files, ProjectPath, operator};
 use crate::project::folder::Kind;
 
 const MAX_LINES: usize = 400;
@@ -21,7 +21,7 @@ pub fn write_file(files: &Files, path: &str, content: &str) -> Result<String, To
             content.len()
         )));
     }
-    let (folder, name, there) = files.place(&path)?;
+    let (folder, name, there) = files.place_to_write(&path)?;
     let mut executable = false;
     let mut replaced = String::new();
     if let Some(Kind::File { executable: was_executable, .. }) = there {

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::super::{ProjectError, Repository};
+use super::super::{ProjectError, Repository, remove_folder};
 use super::Place;
 
 #[test]
@@ -50,7 +50,8 @@ fn nothing_is_read_or_written_through_a_link() {
     symlink(outside.join("file"), place.workspace.join("top")).unwrap();
 
     let tree = place.snapshot(Some(&commit));
-    let kept = place.repository.commit(tree, &[], "links", nightforge_domain::Millis(0), "refs/x/links").unwrap();
+    let kept =
+        place.repository.commit(tree, &[], "links", nightforge_domain::Millis(0), "refs/x/links").unwrap();
     let target = outside.display().to_string().into_bytes();
     assert_eq!(place.repository.file_at(&kept, "dir").unwrap(), Some(target));
     assert_eq!(place.repository.file_at(&kept, "dir/other").unwrap(), None);
@@ -68,9 +69,15 @@ fn nothing_is_read_or_written_through_a_link() {
 fn attributes_and_nested_repositories_are_data() {
     let place = Place::new();
     let trap = place.folder.path().join("trap");
-    place.write(".gitattributes", "* text eol=crlf filter=evil diff=evil\n*.txt working-tree-encoding=UTF-16\n");
+    place.write(
+        ".gitattributes",
+        "* text eol=crlf filter=evil diff=evil\n*.txt working-tree-encoding=UTF-16\n",
+    );
     place.write("a.txt", "one\r\ntwo\n");
-    let evil = format!("[filter \"evil\"]\n clean = touch {0}\n smudge = touch {0}\n required\n[core]\n fsmonitor = touch {0}\n", trap.display());
+    let evil = format!(
+        "[filter \"evil\"]\n clean = touch {0}\n smudge = touch {0}\n required\n[core]\n fsmonitor = touch {0}\n",
+        trap.display()
+    );
     place.write(".git/config", &evil);
     place.write("lib/.git/config", &evil);
     place.write("lib/.git/hooks/post-checkout", format!("touch {}", trap.display()));
@@ -82,7 +89,8 @@ fn attributes_and_nested_repositories_are_data() {
     assert_eq!(place.repository.file_at(&commit, "a.txt").unwrap().unwrap(), b"one\r\ntwo\n");
     let copy = place.folder.path().join("copy");
     place.repository.checkout(&commit, &copy).unwrap();
-    let names: Vec<_> = Place::listing(&copy).into_iter().map(|(path, ..)| path.display().to_string()).collect();
+    let names: Vec<_> =
+        Place::listing(&copy).into_iter().map(|(path, ..)| path.display().to_string()).collect();
     assert_eq!(names, [".gitattributes", "a.txt", "lib/code.py"]);
     assert_eq!(fs::read(copy.join("a.txt")).unwrap(), b"one\r\ntwo\n");
     assert!(!trap.exists());
@@ -94,7 +102,8 @@ fn folders_without_end_are_refused_and_can_be_removed() {
     place.write("a", "1");
     let commit = place.commit("base", &[]);
     // Deeper than a path can be written, so it is made from inside.
-    let mut folder = rustix::fs::open(&place.workspace, rustix::fs::OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let mut folder =
+        rustix::fs::open(&place.workspace, rustix::fs::OFlags::DIRECTORY, Mode::empty()).unwrap();
     for _ in 0..2000 {
         rustix::fs::mkdirat(&folder, "n", Mode::from_raw_mode(0o755)).unwrap();
         folder = rustix::fs::openat(&folder, "n", rustix::fs::OFlags::DIRECTORY, Mode::empty()).unwrap();
@@ -102,8 +111,13 @@ fn folders_without_end_are_refused_and_can_be_removed() {
     drop(folder);
     let error = place.repository.snapshot(&place.workspace, Some(&commit)).unwrap_err();
     assert!(matches!(error, ProjectError::TooDeep(_)), "{error}");
+    rustix::fs::mkdirat(CWD, place.workspace.join("kept"), Mode::from_raw_mode(0o755)).unwrap();
+    fs::rename(place.workspace.join("n"), place.workspace.join("kept/n")).unwrap();
     place.repository.restore(&commit, &place.workspace, None).unwrap();
-    assert!(!place.has("n"));
+    assert!(!place.has("kept"));
+    remove_folder(&place.workspace).unwrap();
+    remove_folder(&place.workspace).unwrap();
+    assert!(!place.workspace.exists());
 }
 
 #[test]

@@ -40,6 +40,8 @@ fn the_same_arguments_give_the_same_commit() {
     place.write("a", "1");
     let first = place.commit("message", &[]);
     assert_eq!(first, place.commit("message", &[]));
+    assert!(place.repository.has(&first).unwrap());
+    assert!(!place.repository.has(&"0123456789012345678901234567890123456789".parse().unwrap()).unwrap());
     assert_ne!(first, place.commit("other", &[]));
     let reopened = Repository::create(place.repository.path()).unwrap();
     assert_eq!(reopened.file_at(&first, "a").unwrap().unwrap(), b"1");
@@ -61,8 +63,10 @@ fn ignored_files_stay_out_unless_they_are_tracked() {
     let commit = place.commit("rules", &[base]);
     let copy = place.folder.path().join("copy");
     place.repository.checkout(&commit, &copy).unwrap();
-    let names: Vec<_> = Place::listing(&copy).into_iter().map(|(path, ..)| path.display().to_string()).collect();
-    let expected = [".gitignore", "important.log", "kept.log", "sub/.gitignore", "sub/build/x", "sub/noise.log"];
+    let names: Vec<_> =
+        Place::listing(&copy).into_iter().map(|(path, ..)| path.display().to_string()).collect();
+    let expected =
+        [".gitignore", "important.log", "kept.log", "sub/.gitignore", "sub/build/x", "sub/noise.log"];
     assert_eq!(names, expected);
 }
 
@@ -77,6 +81,17 @@ fn an_ignore_rule_can_not_hide_what_is_tracked() {
     let changes = place.repository.changed_paths(place.repository.tree_of(&base).unwrap(), tree).unwrap();
     let changes: Vec<_> = changes.into_iter().map(|change| (change.path, change.kind)).collect();
     assert_eq!(changes, [("src/main.py".to_owned(), ChangeKind::Modified)]);
+}
+
+#[test]
+fn ignored_folders_are_named() {
+    let place = Place::new();
+    place.write(".gitignore", "node_modules/\n/venv\n*.log\n");
+    for path in ["node_modules/x", "venv/x", "src/node_modules/x", "x.log", ".git/x"] {
+        place.write(path, "x");
+    }
+    symlink("/", place.workspace.join("link.log")).unwrap();
+    assert_eq!(place.repository.ignored_folders(&place.workspace).unwrap(), ["node_modules", "venv"]);
 }
 
 #[test]
@@ -165,7 +180,10 @@ fn the_branch_moves_by_compare_and_swap() {
     repository.set_ref("refs/nightforge/7/1", &one).unwrap();
     repository.set_ref("refs/nightforge/7/2", &two).unwrap();
     let side = repository.refs("refs/nightforge/7/").unwrap();
-    assert_eq!(side, [("refs/nightforge/7/1".to_owned(), one.clone()), ("refs/nightforge/7/2".to_owned(), two)]);
+    assert_eq!(
+        side,
+        [("refs/nightforge/7/1".to_owned(), one.clone()), ("refs/nightforge/7/2".to_owned(), two)]
+    );
     repository.delete_ref("refs/nightforge/7/1").unwrap();
     repository.delete_ref("refs/nightforge/7/1").unwrap();
     assert_eq!(repository.refs("refs/nightforge/7/").unwrap().len(), 1);
@@ -182,7 +200,13 @@ fn differences_are_named_and_shown() {
     place.write("text", "one\n2\n");
     place.write("new", vec![b'x'; 6_000_000]);
     let after = place.snapshot(None);
-    let changes: Vec<_> = place.repository.changed_paths(before, after).unwrap().into_iter().map(|c| (c.path, c.kind, c.bytes)).collect();
+    let changes: Vec<_> = place
+        .repository
+        .changed_paths(before, after)
+        .unwrap()
+        .into_iter()
+        .map(|c| (c.path, c.kind, c.bytes))
+        .collect();
     assert_eq!(
         changes,
         [
@@ -212,7 +236,10 @@ fn thousands_of_files_are_no_burden_for_a_checkpoint() {
     let tree = place.snapshot(Some(&commit));
     let time = start.elapsed();
     assert!(time < Duration::from_secs(5), "a checkpoint took {time:?}");
-    assert_eq!(place.repository.changed_paths(place.repository.tree_of(&commit).unwrap(), tree).unwrap().len(), 1);
+    assert_eq!(
+        place.repository.changed_paths(place.repository.tree_of(&commit).unwrap(), tree).unwrap().len(),
+        1
+    );
 }
 
 #[test]
@@ -231,7 +258,20 @@ fn acts() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
 }
 
 fn act(place: &Place, acts: &[(u8, u8, u8)]) {
-    let names = ["a", "b", "d/a", "d/b", "d/e/a", "e", "d", "build/x", "x.log", "d/x.log", ".gitignore", "d/.gitignore"];
+    let names = [
+        "a",
+        "b",
+        "d/a",
+        "d/b",
+        "d/e/a",
+        "e",
+        "d",
+        "build/x",
+        "x.log",
+        "d/x.log",
+        ".gitignore",
+        "d/.gitignore",
+    ];
     for (what, name, content) in acts {
         let path = place.workspace.join(names[usize::from(*name)]);
         // Some acts can't be done on what others left; then they do nothing.

@@ -6,8 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use nightforge_domain::Millis;
+
 use super::super::{Exit, RunOptions};
 use super::{Place, sandbox};
+use crate::project::Repository;
 
 #[tokio::test]
 async fn runs_a_command_in_the_project() {
@@ -27,7 +30,9 @@ async fn the_environment_is_ours_alone() {
     let options = RunOptions { env: vec![("PORT".to_owned(), "8123".to_owned())], ..RunOptions::default() };
     let run = place.run_with("env; for p in /proc/[0-9]*; do cat $p/environ; done", &options).await;
     assert!(!run.output.contains("CARGO"), "{}", run.output);
-    for line in ["CI=1\n", "PAGER=cat\n", "GIT_PAGER=cat\n", "HOME=/home/agent\n", "PORT=8123\n", "LANG=C.UTF-8\n"] {
+    for line in
+        ["CI=1\n", "PAGER=cat\n", "GIT_PAGER=cat\n", "HOME=/home/agent\n", "PORT=8123\n", "LANG=C.UTF-8\n"]
+    {
         assert!(run.output.contains(line), "{line} is missing from {}", run.output);
     }
     let first = place.run("tr '\\0' '\\n' < /proc/1/environ").await;
@@ -48,7 +53,8 @@ async fn no_descriptor_is_inherited() {
 #[tokio::test]
 async fn nothing_outside_the_project_can_be_written() {
     let place = Place::new();
-    let targets = ["/x", "/usr/x", "/etc/x", "/dev/x", "/home/x", "/run/x", "/var/x", "/proc/sys/kernel/hostname"];
+    let targets =
+        ["/x", "/usr/x", "/etc/x", "/dev/x", "/home/x", "/run/x", "/var/x", "/proc/sys/kernel/hostname"];
     for target in targets {
         let run = place.run(&format!("echo x > {target}")).await;
         assert_ne!(run.exit, Exit::Code(0), "{target} was written");
@@ -57,7 +63,10 @@ async fn nothing_outside_the_project_can_be_written() {
     // What it makes there is its own scratch space, and gone with it.
     place.run(&format!("mkdir -p {0}; echo x > {0}/y", outside.display())).await;
     assert!(!outside.exists());
-    assert!(place.run("touch /tmp/x ~/x /dev/shm/x /var/tmp/y").await.exit.is_success(), "scratch space is there");
+    assert!(
+        place.run("touch /tmp/x ~/x /dev/shm/x /var/tmp/y").await.exit.is_success(),
+        "scratch space is there"
+    );
 }
 
 #[tokio::test]
@@ -68,7 +77,9 @@ async fn secrets_of_the_host_can_not_be_read() {
     fs::write(ssh.join("id_ed25519"), "the secret").unwrap();
     fs::set_permissions(ssh.join("id_ed25519"), fs::Permissions::from_mode(0o644)).unwrap();
     let path = ssh.join("id_ed25519").display().to_string();
-    let run = place.run(&format!("cat {path}; cat /proc/1/root{path}; cat ../.ssh/id_ed25519; ls -a ~ /root /home")).await;
+    let run = place
+        .run(&format!("cat {path}; cat /proc/1/root{path}; cat ../.ssh/id_ed25519; ls -a ~ /root /home"))
+        .await;
     assert!(!run.output.contains("the secret"), "{}", run.output);
     assert!(!run.output.contains(".ssh\n"), "{}", run.output);
     assert!(place.run("cat /etc/shadow").await.output.contains("No such file"));
@@ -81,7 +92,8 @@ async fn a_link_that_leads_out_leads_nowhere() {
     fs::write(&outside, "host text").unwrap();
     fs::set_permissions(&outside, fs::Permissions::from_mode(0o666)).unwrap();
     symlink(&outside, place.workspace.join("link")).unwrap();
-    let run = place.run("cat link; echo changed > link; ln -s ../outside up; cat up; echo changed > up").await;
+    let run =
+        place.run("cat link; echo changed > link; ln -s ../outside up; cat up; echo changed > up").await;
     assert!(!run.output.contains("host text"), "{}", run.output);
     assert_eq!(fs::read_to_string(&outside).unwrap(), "host text");
 }
@@ -150,7 +162,9 @@ async fn removing_everything_hurts_only_the_workspace() {
 #[tokio::test]
 async fn a_setuid_file_left_behind_is_not_roots() {
     let place = Place::new();
-    let run = place.run("cp /bin/sh shell && chmod 6755 shell && ls -l shell; ./shell -p -c 'id -u'; chown 0 shell").await;
+    let run = place
+        .run("cp /bin/sh shell && chmod 6755 shell && ls -l shell; ./shell -p -c 'id -u'; chown 0 shell")
+        .await;
     let file = fs::metadata(place.workspace.join("shell")).unwrap();
     assert_eq!(file.mode() & 0o6000, 0o6000, "the attack ran: {}", run.output);
     assert_ne!(file.uid(), 0);
@@ -180,7 +194,8 @@ async fn one_file_has_a_limit_and_leaves_no_core() {
     assert_ne!(run.exit, Exit::Code(0));
     assert!(fs::metadata(place.workspace.join("big")).unwrap().len() <= 1 << 30);
     place.run("sh -c 'kill -SEGV $$'").await;
-    let names: Vec<_> = fs::read_dir(&place.workspace).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(&place.workspace).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["big"]);
 }
 
@@ -202,6 +217,67 @@ async fn a_read_only_project_stays_as_it_is() {
     assert!(run.output.starts_with('x'));
     assert_eq!(fs::read_to_string(place.workspace.join("file")).unwrap(), "x");
     assert!(!place.workspace.join("new").exists());
+}
+
+#[tokio::test]
+async fn git_can_look_and_not_touch() {
+    let place = Place::new();
+    let repository = Repository::create(&place.folder.path().join("task.git")).unwrap();
+    fs::write(place.workspace.join("file"), "one\n").unwrap();
+    let tree = repository.snapshot(&place.workspace, None).unwrap();
+    let commit = repository.commit(tree, &[], "the subject", Millis(0), "refs/nightforge/1/1").unwrap();
+    repository.move_branch(None, &commit).unwrap();
+    fs::write(place.workspace.join("file"), "two\n").unwrap();
+    let trap = "#!/bin/sh\ntouch /project/trapped\n";
+    fs::create_dir_all(place.workspace.join(".git/hooks")).unwrap();
+    for hook in ["pre-commit", "post-checkout", "reference-transaction"] {
+        fs::write(place.workspace.join(".git/hooks").join(hook), trap).unwrap();
+        fs::set_permissions(place.workspace.join(".git/hooks").join(hook), fs::Permissions::from_mode(0o755))
+            .unwrap();
+    }
+    sandbox().own(&place.workspace).unwrap();
+    let before = listing(repository.path());
+    let git = async |command: &str| {
+        sandbox()
+            .run(&place.workspace, Some(repository.path()), command, &RunOptions::default())
+            .await
+            .unwrap()
+    };
+    let look = git("git log --format=%s; git diff; git status --short; git show HEAD:file").await;
+    assert_eq!(look.exit, Exit::Code(0), "{}", look.output);
+    for shown in ["the subject\n", "-one\n+two\n", " M file\n"] {
+        assert!(look.output.contains(shown), "{shown} is missing from {}", look.output);
+    }
+    assert!(look.output.ends_with("one\n"), "{}", look.output);
+    for touch in [
+        "git commit -qam x",
+        "git update-ref refs/heads/x HEAD",
+        "git gc -q",
+        "git config core.hooksPath /project",
+        "git checkout -qb y",
+    ] {
+        let run = git(touch).await;
+        assert_ne!(run.exit, Exit::Code(0), "{touch}: {}", run.output);
+    }
+    assert_eq!(listing(repository.path()), before);
+    assert!(!place.workspace.join("trapped").exists());
+    let without = place.run("git rev-parse --git-dir").await;
+    assert!(!without.output.contains("/run/project.git"), "{}", without.output);
+}
+
+fn listing(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(listing(&path));
+        } else {
+            let content = fs::read(&path).unwrap();
+            found.push((path, content));
+        }
+    }
+    found.sort();
+    found
 }
 
 #[tokio::test]

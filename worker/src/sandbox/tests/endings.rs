@@ -20,7 +20,7 @@ async fn a_process_does_not_outlive_its_command() {
     let run = place.run(command).await;
     assert_eq!(run.output, "3\n", "the attack ran");
     assert_eq!(run.exit, Exit::Code(0));
-    assert_eq!(processes_with("sleep\071001"), Vec::<i32>::new());
+    assert_eq!(processes_with("sleep\x0071001"), Vec::<i32>::new());
 }
 
 #[tokio::test]
@@ -36,11 +36,17 @@ async fn the_workspace_is_still_when_a_command_has_returned() {
 #[tokio::test]
 async fn time_that_is_over_ends_everything() {
     let place = Place::new();
-    let run = place.run_with("echo before; trap '' TERM; sleep 71002 & sleep 71002", &within(Duration::from_millis(300))).await;
+    let run = place
+        .run_with("echo before; trap '' TERM; sleep 71002 & sleep 71002", &within(Duration::from_millis(300)))
+        .await;
     assert_eq!(run.exit, Exit::TimedOut);
     assert_eq!(run.output, "before\n");
-    assert!(run.duration >= Duration::from_millis(300) && run.duration < Duration::from_secs(5), "{:?}", run.duration);
-    assert_eq!(processes_with("sleep\071002"), Vec::<i32>::new());
+    assert!(
+        run.duration >= Duration::from_millis(300) && run.duration < Duration::from_secs(5),
+        "{:?}",
+        run.duration
+    );
+    assert_eq!(processes_with("sleep\x0071002"), Vec::<i32>::new());
 }
 
 #[tokio::test]
@@ -61,7 +67,12 @@ async fn dropping_the_future_ends_everything() {
     let options = RunOptions::default();
     let mark = place.workspace.join("started");
     {
-        let run = sandbox().run(&place.workspace, None, "setsid sleep 71003 & touch started; sleep 71003", &options);
+        let run = sandbox().run(
+            &place.workspace,
+            None,
+            "setsid sleep 71003 & touch started; sleep 71003",
+            &options,
+        );
         let started = async {
             while !mark.exists() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -72,7 +83,7 @@ async fn dropping_the_future_ends_everything() {
             () = started => {}
         }
     }
-    assert_eq!(processes_with("sleep\071003"), Vec::<i32>::new());
+    assert_eq!(processes_with("sleep\x0071003"), Vec::<i32>::new());
 }
 
 #[tokio::test]
@@ -86,7 +97,7 @@ async fn dropping_the_future_at_any_moment_of_its_start_leaves_nothing() {
     }
     // A child that is killed while it starts may need a moment to read the end of its gate.
     for _ in 0..200 {
-        if processes_with("sleep 71004").is_empty() && processes_with("sleep\071004").is_empty() {
+        if processes_with("sleep 71004").is_empty() && processes_with("sleep\x0071004").is_empty() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -114,7 +125,9 @@ async fn many_commands_run_side_by_side() {
     let mut runs = tokio::task::JoinSet::new();
     for (n, command) in commands.into_iter().enumerate() {
         let (workspace, options) = (place.workspace.clone(), options.clone());
-        runs.spawn(async move { (n, sandbox().run(&workspace, None, &command, &options).await.unwrap().output) });
+        runs.spawn(
+            async move { (n, sandbox().run(&workspace, None, &command, &options).await.unwrap().output) },
+        );
     }
     while let Some(run) = runs.join_next().await {
         let (n, output) = run.unwrap();
@@ -131,7 +144,7 @@ async fn a_killed_harness_takes_its_commands_along() {
     }
     let mut harness = again("sandbox::tests::endings::a_killed_harness_takes_its_commands_along");
     let mut harness = harness.env("NIGHTFORGE_TEST_HARNESS", "1").spawn().unwrap();
-    until(|| processes_with("sleep\071005").len() == 2).await;
+    until(|| processes_with("sleep\x0071005").len() == 2).await;
     harness.kill().unwrap();
     harness.wait().unwrap();
     until(|| processes_with("71005").is_empty()).await;
@@ -161,18 +174,21 @@ async fn without_a_tier_the_group_still_dies() {
     let sandbox = Sandbox::without_tier();
     assert_eq!(sandbox.tier(), Tier::None);
     let options = within(Duration::from_secs(20));
-    let run = sandbox.run(&place.workspace, None, "env; sleep 71006 & echo err >&2; exit 4", &options).await.unwrap();
+    let run = sandbox
+        .run(&place.workspace, None, "env; sleep 71006 & echo err >&2; exit 4", &options)
+        .await
+        .unwrap();
     assert_eq!(run.exit, Exit::Code(4));
     assert!(run.output.contains("CI=1\n") && run.output.ends_with("err\n"), "{}", run.output);
     assert!(!run.output.contains("CARGO"), "{}", run.output);
-    until(|| processes_with("sleep\071006").is_empty()).await;
+    until(|| processes_with("sleep\x0071006").is_empty()).await;
 
     let quiet = "exec >/dev/null 2>&1; sleep 0.3; exit 5";
     assert_eq!(sandbox.run(&place.workspace, None, quiet, &options).await.unwrap().exit, Exit::Code(5));
     let short = within(Duration::from_millis(200));
     let run = sandbox.run(&place.workspace, None, "sleep 71007 & sleep 71007", &short).await.unwrap();
     assert_eq!(run.exit, Exit::TimedOut);
-    until(|| processes_with("sleep\071007").is_empty()).await;
+    until(|| processes_with("sleep\x0071007").is_empty()).await;
 }
 
 #[test]

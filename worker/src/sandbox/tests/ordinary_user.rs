@@ -27,12 +27,13 @@ async fn an_ordinary_user_gets_the_same_sandbox() {
     let place = Place::new();
     fs::write(place.folder.path().join("secret"), "the secret").unwrap();
     let secret = place.folder.path().join("secret");
-    let run = place.run(&format!("cat {}; ls / ; echo x > /x; echo x > file; id -un", secret.display())).await;
+    let run =
+        place.run(&format!("cat {}; ls / ; echo x > /x; echo x > file; id -un", secret.display())).await;
     assert_eq!(run.exit, Exit::Code(0), "{}", run.output);
     assert!(!run.output.contains("the secret") && run.output.contains("Read-only"), "{}", run.output);
     assert!(run.output.ends_with("agent\n"), "{}", run.output);
     let user = rustix::process::getuid().as_raw();
     assert_eq!(fs::metadata(place.workspace.join("file")).unwrap().uid(), user);
     place.run("setsid sleep 71010 >/dev/null 2>&1 & sleep 0.1").await;
-    assert_eq!(super::processes_with("sleep\071010"), Vec::<i32>::new());
+    assert_eq!(super::processes_with("sleep\x0071010"), Vec::<i32>::new());
 }

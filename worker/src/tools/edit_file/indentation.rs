@@ -49,13 +49,13 @@ impl Rule {
         }
         let only = |which: fn(&(&str, &str)) -> (usize, bool)| pairs.iter().all(|pair| which(pair).1);
         if only(|pair| spaces(pair.0)) && only(|pair| tabs(pair.1)) {
-            return convert(pairs.iter().map(|(old, file)| (old.len(), file.len())))
-                .map(|(width, levels)| Rule::ToTabs { width, levels });
+            return to_tabs(pairs).map(|(width, levels)| Rule::ToTabs { width, levels });
         }
         if only(|pair| tabs(pair.0)) && only(|pair| spaces(pair.1)) {
             // The same, read the other way round: file = old * width + more.
             return [4, 2, 8, 3, 1].into_iter().find_map(|width| {
-                let mut rests = pairs.iter().map(|(old, file)| signed(file.len()) - signed(old.len() * width));
+                let mut rests =
+                    pairs.iter().map(|(old, file)| signed(file.len()) - signed(old.len() * width));
                 let more = rests.next()?;
                 (rests.all(|rest| rest == more)).then_some(Rule::ToSpaces { width, more })
             });
@@ -81,11 +81,11 @@ impl Rule {
 }
 
 /// The width of a tab in spaces for which all pairs agree; 4 first, and one without a shift before others.
-fn convert(pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Option<(usize, i64)> {
+fn to_tabs(pairs: &[(&str, &str)]) -> Option<(usize, i64)> {
     let mut fitting = [4, 2, 8, 3, 1].into_iter().filter_map(|width| {
-        let mut levels = pairs
-            .clone()
-            .map(|(old, file)| old.is_multiple_of(width).then(|| signed(file) - signed(old / width)));
+        let mut levels = pairs.iter().map(|(old, file)| {
+            old.len().is_multiple_of(width).then(|| signed(file.len()) - signed(old.len() / width))
+        });
         let first = levels.next()??;
         levels.all(|level| level == Some(first)).then_some((width, first))
     });

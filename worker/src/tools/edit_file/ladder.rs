@@ -15,7 +15,11 @@ pub(super) enum Rung {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The new content, and the line where the change starts.
-    Replaced { text: String, rung: Rung, line: usize },
+    Replaced {
+        text: String,
+        rung: Rung,
+        line: usize,
+    },
     /// The lines where it occurs, the first few.
     Ambiguous(Vec<usize>),
     Missing,
@@ -37,7 +41,9 @@ pub(super) fn replace(content: &str, old: &str, new: &str) -> Outcome {
         (Rung::TrailingSpace, &|| by_lines(content, old, new, |line| line.trim_end().to_owned(), false)),
         (Rung::Indentation, &|| by_lines(content, old, new, |line| line.trim().to_owned(), true)),
         (Rung::Punctuation, &|| punctuation::matches(content, old, new)),
-        (Rung::Punctuation, &|| by_lines(content, old, new, |line| punctuation::plain(line).trim().to_owned(), true)),
+        (Rung::Punctuation, &|| {
+            by_lines(content, old, new, |line| punctuation::plain(line).trim().to_owned(), true)
+        }),
     ];
     for (rung, find) in rungs {
         let mut found = find();
@@ -74,7 +80,13 @@ pub(super) fn occurrences<'a>(content: &'a str, text: &'a str) -> impl Iterator<
 }
 
 /// Whole lines that are equal after `same`.
-fn by_lines(content: &str, old: &str, new: &str, same: impl Fn(&str) -> String, reindent: bool) -> Vec<Match> {
+fn by_lines(
+    content: &str,
+    old: &str,
+    new: &str,
+    same: impl Fn(&str) -> String,
+    reindent: bool,
+) -> Vec<Match> {
     if old.trim().is_empty() {
         // Every empty line would do.
         return Vec::new();
@@ -92,7 +104,8 @@ fn by_lines(content: &str, old: &str, new: &str, same: impl Fn(&str) -> String, 
         let matched: Vec<&str> = lines[at..at + wanted.len()].iter().map(|(_, line)| *line).collect();
         let Some((last_start, last)) = lines.get(at + wanted.len() - 1) else { continue };
         let new = if ends_line { new.strip_suffix('\n').unwrap_or(new) } else { new };
-        let replacement = if reindent { indentation::adapt(&old_lines, &matched, new) } else { Some(new.to_owned()) };
+        let replacement =
+            if reindent { indentation::adapt(&old_lines, &matched, new) } else { Some(new.to_owned()) };
         // Lines that are equal and can't be indented alike are still a second place.
         let Some(replacement) = replacement else { continue };
         let mut end = last_start + last.len();

@@ -5,10 +5,9 @@ mod ladder;
 mod nearest;
 mod punctuation;
 
+use super::ToolError;
 use super::confined::{Files, ProjectPath, operator};
 use super::lines::is_binary;
-use super::ToolError;
-use crate::project::folder::Kind;
 use ladder::{Outcome, Rung};
 
 /// Replaces `old_text` by `new_text`. The text is found exactly, else without regard to white space at the
@@ -18,17 +17,20 @@ use ladder::{Outcome, Rung};
 /// A miss shows the ten lines that look most like it.
 pub fn edit_file(files: &Files, path: &str, old_text: &str, new_text: &str) -> Result<String, ToolError> {
     let path: ProjectPath = path.parse()?;
-    let (folder, name, there) = files.place(&path)?;
-    let Some(Kind::File { executable, .. }) = there else {
-        return Err(ToolError::model(format!("there is no `{path}`; write_file makes a new file")));
-    };
+    let (folder, name, executable) = files.existing(&path)?;
     let bytes = files.bytes(&path)?;
     let content = match String::from_utf8(bytes) {
         Ok(content) if !is_binary(content.as_bytes()) => content,
-        _ => return Err(ToolError::model(format!("`{path}` is not a text file in UTF-8; it can't be edited"))),
+        _ => {
+            return Err(ToolError::model(format!(
+                "`{path}` is not a text file in UTF-8; it can't be edited"
+            )));
+        }
     };
     if old_text.is_empty() {
-        return Err(ToolError::model("old_text is empty; give the lines to replace, or use write_file for a new file"));
+        return Err(ToolError::model(
+            "old_text is empty; give the lines to replace, or use write_file for a new file",
+        ));
     }
     let dos = content.contains('\n') && content.matches('\n').count() == content.matches("\r\n").count();
     let unix = |text: &str| if dos { text.replace("\r\n", "\n") } else { text.to_owned() };
@@ -76,5 +78,7 @@ fn miss(path: &ProjectPath, content: &str, old_text: &str) -> String {
 }
 
 fn has_line_number(line: &str) -> bool {
-    line.trim_start().split_once('|').is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    line.trim_start()
+        .split_once('|')
+        .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }

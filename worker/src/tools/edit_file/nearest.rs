@@ -12,8 +12,12 @@ const MAX_FILE_LINES: usize = 20_000;
 /// The ten lines that share most words with `old`, numbered.
 pub(super) fn lines(content: &str, old: &str) -> String {
     let lines: Vec<&str> = content.lines().take(MAX_FILE_LINES).collect();
-    let wanted: Vec<(&str, HashSet<&str>)> =
-        old.lines().skip_while(|line| line.trim().is_empty()).take(MAX_OLD_LINES).map(|line| (line.trim(), words(line))).collect();
+    let wanted: Vec<(&str, HashSet<&str>)> = old
+        .lines()
+        .skip_while(|line| line.trim().is_empty())
+        .take(MAX_OLD_LINES)
+        .map(|line| (line.trim(), words(line)))
+        .collect();
     let there: Vec<HashSet<&str>> = lines.iter().map(|line| words(line)).collect();
     let score = |start: usize| -> usize {
         wanted
@@ -32,13 +36,7 @@ pub(super) fn lines(content: &str, old: &str) -> String {
     let best = (0..lines.len()).max_by_key(|start| (score(*start), usize::MAX - start)).unwrap_or(0);
     let before = (SHOWN - wanted.len().min(SHOWN)) / 2;
     let first = best.saturating_sub(before).min(lines.len().saturating_sub(SHOWN));
-    lines
-        .iter()
-        .enumerate()
-        .skip(first)
-        .take(SHOWN)
-        .map(|(at, line)| numbered(at + 1, line) + "\n")
-        .collect()
+    lines.iter().enumerate().skip(first).take(SHOWN).map(|(at, line)| numbered(at + 1, line) + "\n").collect()
 }
 
 fn words(line: &str) -> HashSet<&str> {

@@ -1,0 +1,152 @@
+//! Tasks, for people and for programs.
+
+use nightforge_api::{FeatureCounts, TaskPage, TaskView};
+use nightforge_domain::{Kind, Status, TaskId};
+use serde::Serialize;
+
+use super::table::{pairs, table};
+use super::text::{grouped, length, one_line, state};
+use super::{Format, Output};
+use crate::exit::Failure;
+
+/// What `demo` and `submit` print as JSON.
+#[derive(Debug, Serialize)]
+pub(crate) struct Outcomes {
+    tasks: Vec<Outcome>,
+}
+
+#[derive(Debug, Serialize)]
+struct Outcome {
+    id: TaskId,
+    kind: Kind,
+    state: Status,
+    repository: Option<String>,
+    report: Option<String>,
+    features: FeatureCounts,
+}
+
+impl Outcomes {
+    pub(crate) fn of(task: &TaskView) -> Self {
+        let outcome = Outcome {
+            id: task.id.clone(),
+            kind: task.kind,
+            state: task.state,
+            repository: task.repository.clone(),
+            report: task.report.clone(),
+            features: task.features,
+        };
+        Self { tasks: vec![outcome] }
+    }
+}
+
+impl Output {
+    /// A page of tasks.
+    pub(crate) fn tasks(&self, page: &TaskPage) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => self.json(page),
+            Format::Jsonl => page.tasks.iter().try_for_each(|task| self.json_line(task)),
+            Format::Table => {
+                let row = |task: &TaskView| {
+                    vec![
+                        task.id.to_string(),
+                        task.kind.to_string(),
+                        state(task.state, self.colour),
+                        format!("{}/{}", task.features.passed, task.features.total),
+                        task.priority.get().to_string(),
+                        moment(task.created_at),
+                        one_line(&task.objective, 50),
+                    ]
+                };
+                let rows: Vec<Vec<String>> = page.tasks.iter().map(row).collect();
+                self.text(&table(
+                    &["ID", "KIND", "STATE", "FEATURES", "PRIORITY", "CREATED", "OBJECTIVE"],
+                    &rows,
+                ))
+            }
+        }
+    }
+
+    /// One task in full.
+    pub(crate) fn task(&self, task: &TaskView) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => self.json(task),
+            Format::Jsonl => self.json_line(task),
+            Format::Table => self.text(&pairs(&self.details(task))),
+        }
+    }
+
+    /// What a finished task came to.
+    pub(crate) fn outcome(&self, task: &TaskView) -> Result<(), Failure> {
+        let mut lines = vec![
+            ("task", task.id.to_string()),
+            ("state", state(task.state, self.colour)),
+            ("features", format!("{} of {} proven", task.features.passed, task.features.total)),
+        ];
+        lines.extend(reason(task));
+        lines.extend(spent(task));
+        lines.extend(places(task));
+        self.text(&pairs(&lines))
+    }
+
+    fn details(&self, task: &TaskView) -> Vec<(&'static str, String)> {
+        let mut lines = vec![
+            ("id", task.id.to_string()),
+            ("kind", task.kind.to_string()),
+            ("state", state(task.state, self.colour)),
+            ("phase", task.phase.clone()),
+            ("objective", one_line(&task.objective, 400)),
+            ("owner", task.owner.clone()),
+            ("priority", task.priority.get().to_string()),
+            ("models", format!("initializer {}, coder {}", task.models.initializer, task.models.coder)),
+            ("created", moment(task.created_at)),
+        ];
+        if task.paused {
+            lines.push(("paused", "yes".to_owned()));
+        }
+        if let Some(finished) = task.finished_at {
+            lines.push(("finished", moment(finished)));
+        }
+        if let Some(deadline) = task.deadline {
+            lines.push(("deadline", moment(deadline)));
+        }
+        lines.extend(reason(task));
+        lines.push(("features", format!("{} of {} proven", task.features.passed, task.features.total)));
+        lines.extend(spent(task));
+        lines.extend(places(task));
+        lines
+    }
+}
+
+fn reason(task: &TaskView) -> Option<(&'static str, String)> {
+    task.reason.as_ref().map(|reason| ("reason", one_line(reason, 400)))
+}
+
+fn spent(task: &TaskView) -> Vec<(&'static str, String)> {
+    let tokens =
+        format!("{} in, {} out", grouped(task.spent.prompt_tokens), grouped(task.spent.completion_tokens));
+    let end = task.finished_at.unwrap_or(task.updated_at);
+    let working_ms = end.as_millisecond() - task.created_at.as_millisecond();
+    let model_ms = i64::try_from(task.spent.model_ms).unwrap_or(i64::MAX);
+    vec![
+        ("sessions", task.sessions.to_string()),
+        ("model calls", task.spent.model_calls.to_string()),
+        ("tokens", tokens),
+        ("time", format!("{}, of it {} in model calls", length(working_ms), length(model_ms))),
+    ]
+}
+
+fn places(task: &TaskView) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if let Some(repository) = &task.repository {
+        lines.push(("repository", repository.clone()));
+    }
+    if let Some(report) = &task.report {
+        lines.push(("report", report.clone()));
+    }
+    lines
+}
+
+/// To the second, in UTC as everywhere.
+fn moment(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}

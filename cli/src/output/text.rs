@@ -1,0 +1,71 @@
+//! Texts and lengths of time, shortened for people.
+
+use nightforge_domain::Status;
+
+/// One line of at most `max` characters. Control characters become spaces: what others wrote must not steer the
+/// terminal.
+pub(crate) fn one_line(text: &str, max: usize) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= max {
+        return words;
+    }
+    let mut short: String = words.chars().take(max.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+/// `8 s`, `3 min 05 s`, `2 h 07 min`.
+pub(crate) fn length(ms: i64) -> String {
+    let seconds = ms.max(0) / 1_000;
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+/// `1,234,567`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A state's name, in its colour.
+pub(crate) fn state(state: Status, colour: bool) -> String {
+    let code = match state {
+        Status::Completed => "32",
+        Status::Running => "36",
+        Status::WaitingForHuman | Status::NeedsReview => "33",
+        Status::Failed => "31",
+        Status::Queued | Status::Cancelled => "2",
+    };
+    if colour { format!("\u{1b}[{code}m{state}\u{1b}[0m") } else { state.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_others_do_not_steer_the_terminal() {
+        assert_eq!(one_line("a\u{1b}[2Jb\nc\td  e", 40), "a [2Jb c d e");
+        assert_eq!(one_line("abcdef", 4), "abc…");
+        assert_eq!(one_line("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn lengths_and_numbers_are_readable() {
+        let lengths: Vec<String> = [0, 8_900, 185_000, 7_620_000].map(length).into();
+        assert_eq!(lengths, ["0 s", "8 s", "3 min 05 s", "2 h 07 min"]);
+        let numbers: Vec<String> = [0, 999, 1_000, 1_234_567].map(grouped).into();
+        assert_eq!(numbers, ["0", "999", "1,000", "1,234,567"]);
+    }
+}

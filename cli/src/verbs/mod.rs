@@ -1,0 +1,44 @@
+//! A file for each verb; this one chooses it.
+
+mod cancel;
+mod completions;
+mod demo;
+mod events;
+mod list;
+mod show;
+mod submit;
+mod up;
+mod watch;
+
+use crate::args::{Arguments, Verb};
+use crate::exit::{Exit, Failure};
+use crate::logging;
+
+/// Runs the verb that the command line names.
+pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    // Model servers and other machines may be asked over TLS; one provider for all of it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    if let Verb::Completions(args) = &arguments.verb {
+        return completions::run(args);
+    }
+    // What `up` tells is its log; the other verbs have results, and log only what is wrong.
+    logging::start(if matches!(arguments.verb, Verb::Up(_)) { "info" } else { "warn" })?;
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::new(Exit::Failed, format!("the async runtime can't start: {error}")))?;
+    let outcome = runtime.block_on(async {
+        match arguments.verb {
+            Verb::Demo(args) => demo::run(args).await,
+            Verb::Up(args) => up::run(args).await,
+            Verb::Submit(args) => submit::run(args).await,
+            Verb::List(args) => list::run(args).await,
+            Verb::Show(args) => show::run(args).await,
+            Verb::Watch(args) => watch::run(args).await,
+            Verb::Events(args) => events::run(args).await,
+            Verb::Cancel(args) => cancel::run(args).await,
+            Verb::Completions(args) => completions::run(&args),
+        }
+    });
+    // A blocked read of standard input must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}

@@ -1,0 +1,180 @@
+//! A whole system in this process, with every part real but the model's words.
+
+use std::time::Duration;
+
+use nightforge_demo::{DemoModel, DemoOptions};
+use nightforge_domain::{AgentModels, Kind, Limits, ModelName, NewTask, Priority, TaskId};
+use nightforge_llm::EndpointConfig;
+use nightforge_queue::{Bell, Bells};
+use nightforge_scheduler::SchedulerConfig;
+use nightforge_store::{DbClock, Process, Role, Store, TaskRow, fresh_boot_id, presence};
+use nightforge_worker::WorkerConfig;
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// One data folder, one scripted model, and the processes that a story starts and ends.
+pub struct World {
+    /// Holds everything.
+    pub data: TempDir,
+    /// The state of record.
+    pub store: Store,
+    /// The scripted model.
+    pub model: DemoModel,
+    /// Wakes schedulers and workers.
+    pub bells: Bells,
+    everything: CancellationToken,
+    roles: JoinSet<anyhow::Result<()>>,
+}
+
+/// A worker that a story can drain.
+pub struct Worker {
+    /// Ends it as SIGTERM does.
+    pub drain: CancellationToken,
+    ended: tokio::task::JoinHandle<anyhow::Result<()>>,
+    _lock: presence::BootLock,
+}
+
+impl World {
+    /// A scheduler and a scripted model on a fresh data folder; no worker yet.
+    ///
+    /// # Panics
+    /// When this machine does not let it start.
+    pub async fn start() -> Self {
+        let _ = tracing_subscriber::fmt().with_env_filter("info,async_openai=off").with_test_writer().try_init();
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let url = format!("sqlite:{}", data.path().join("nightforge.db").display());
+        let store = Store::open(&url, DbClock::Database).await.expect("the database opens");
+        let model = DemoModel::start(DemoOptions::default()).await.expect("the model starts");
+        let everything = CancellationToken::new();
+        let bells = Bells::in_memory(everything.clone());
+        let mut roles = JoinSet::new();
+        let config = SchedulerConfig::new(fresh_boot_id(), data.path().to_owned());
+        roles.spawn(nightforge_scheduler::run(store.clone(), bells.clone(), config, everything.clone()));
+        Self { data, store, model, bells, everything, roles }
+    }
+
+    /// A worker on the scripted model.
+    ///
+    /// # Panics
+    /// When its lock can't be taken.
+    pub async fn worker(&self) -> Worker {
+        let boot = fresh_boot_id();
+        let lock = presence::BootLock::take(self.data.path(), &boot).expect("a boot lock");
+        let process = Process {
+            boot: boot.clone(),
+            host: presence::host_id(self.data.path()).expect("a host id"),
+            role: Role::Worker,
+            version: "test".to_owned(),
+            model: Some(nightforge_demo::MODEL.to_owned()),
+            endpoint: Some(self.model.url()),
+            gpu: None,
+            slots: 1,
+        };
+        self.store.announce(&process).await.expect("announced");
+        let endpoint = EndpointConfig {
+            url: self.model.url(),
+            model: nightforge_demo::MODEL.to_owned(),
+            api_key: None,
+            context_tokens: Some(32_768),
+        };
+        let config = WorkerConfig::new(boot, self.data.path().to_owned(), model_name(), endpoint);
+        let drain = CancellationToken::new();
+        let work = nightforge_worker::run(
+            self.store.clone(),
+            self.bells.clone(),
+            config,
+            drain.clone(),
+            CancellationToken::new(),
+        );
+        Worker { drain, ended: tokio::spawn(work), _lock: lock }
+    }
+
+    /// Queues the demo's objective.
+    ///
+    /// # Panics
+    /// When the database refuses it.
+    pub async fn submit(&self, change: impl FnOnce(&mut NewTask)) -> TaskId {
+        let mut new = NewTask {
+            kind: Kind::Build,
+            objective: nightforge_demo::OBJECTIVE.to_owned().try_into().expect("an objective"),
+            owner: "local".to_owned(),
+            priority: Priority::default(),
+            models: AgentModels { initializer: model_name(), coder: model_name() },
+            limits: Limits { min_features: nightforge_demo::feature_count() as u32, ..Limits::default() },
+            approve: false,
+            deadline: None,
+            idempotency_key: None,
+        };
+        change(&mut new);
+        let task = self.store.submit(&new).await.expect("accepted").task;
+        self.bells.ring(Bell::Task(task.clone()));
+        task
+    }
+
+    /// Waits until the task satisfies `condition`.
+    ///
+    /// # Panics
+    /// When that takes over `limit`; the task's log is shown.
+    pub async fn until(&self, task: &TaskId, limit: Duration, condition: impl Fn(&TaskRow) -> bool) -> TaskRow {
+        let waited = tokio::time::timeout(limit, async {
+            loop {
+                let row = self.store.task(task).await.expect("the task");
+                if condition(&row) {
+                    return row;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        match waited.await {
+            Ok(row) => row,
+            Err(_) => {
+                let events = self.store.events(task, 0, 10_000).await.expect("events");
+                let log: Vec<String> =
+                    events.iter().map(|event| format!("{} {} {}", event.seq, event.type_name, event.data)).collect();
+                panic!("not within {limit:?}; model's complaints: {:?}\n{}", self.model.violations(), log.join("\n"));
+            }
+        }
+    }
+
+    /// Waits for the task's end.
+    pub async fn end_of(&self, task: &TaskId, limit: Duration) -> TaskRow {
+        self.until(task, limit, |row| row.status.is_final()).await
+    }
+
+    /// Types of the task's log, in order.
+    ///
+    /// # Panics
+    /// When the log can't be read.
+    pub async fn log(&self, task: &TaskId) -> Vec<(String, serde_json::Value)> {
+        let events = self.store.events(task, 0, 1_000_000).await.expect("events");
+        events.into_iter().map(|event| (event.type_name, event.data)).collect()
+    }
+
+    /// Ends everything.
+    ///
+    /// # Panics
+    /// When a role ended by itself.
+    pub async fn stop(mut self) {
+        self.everything.cancel();
+        while let Some(ended) = self.roles.join_next().await {
+            ended.expect("no panic").expect("no error");
+        }
+        self.model.stop().await;
+    }
+}
+
+impl Worker {
+    /// Drains the worker and waits for its end.
+    ///
+    /// # Panics
+    /// When it failed.
+    pub async fn drain(self) {
+        self.drain.cancel();
+        self.ended.await.expect("no panic").expect("no error");
+    }
+}
+
+fn model_name() -> ModelName {
+    nightforge_demo::MODEL.parse().expect("a model name")
+}
