@@ -10,6 +10,7 @@ mod json_body;
 mod problem;
 mod problems;
 mod query;
+mod reading;
 mod report_file;
 mod router;
 mod serve;
@@ -19,6 +20,7 @@ mod views;
 
 pub use api::{Api, KnownModel, Models};
 pub use problem::ProblemBody;
+pub use reading::{NotOne, PageRequest, read_page, resolve_id};
 pub use report_file::{ReportFiles, repository_path};
 pub use serve::{check_listen, serve};
 pub use submit::{LimitChanges, SubmitBody};

@@ -6,6 +6,8 @@ use nightforge_domain::TaskId;
 use nightforge_store::StoreError;
 use serde::{Deserialize, Serialize};
 
+use crate::NotOne;
+
 /// What every `type` begins with. A name, not an address: nothing is fetched from there.
 const TYPE_PREFIX: &str = "urn:nightforge:problem:";
 
@@ -71,12 +73,23 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::NoTask(task) => Problem::unknown_task(task.as_str()),
+            StoreError::NoTask(_) => Problem::unknown_task(error.to_string()),
             StoreError::IdempotencyConflict(task) => Problem::idempotency_conflict(task),
             error => {
                 tracing::error!(%error, "a request failed on the database");
                 Problem::database()
             }
+        }
+    }
+}
+
+impl From<NotOne> for Problem {
+    fn from(error: NotOne) -> Self {
+        let detail = error.to_string();
+        match error {
+            NotOne::Unknown(_) => Problem::unknown_task(detail),
+            NotOne::Several { .. } => Problem::ambiguous_task(detail),
+            NotOne::Store(error) => error.into(),
         }
     }
 }

@@ -154,19 +154,11 @@ impl Problem {
             .about(task)
     }
 
-    pub(crate) fn unknown_task(id: &str) -> Self {
-        let detail =
-            format!("there is no task `{}`; `nightforge list` shows those that there are", shown(id));
+    pub(crate) fn unknown_task(detail: String) -> Self {
         Self::new(StatusCode::NOT_FOUND, "unknown-task", "There is no such task", detail)
     }
 
-    pub(crate) fn ambiguous_task(prefix: &str, found: &[TaskId]) -> Self {
-        let found: Vec<&str> = found.iter().map(TaskId::as_str).collect();
-        let detail = format!(
-            "several tasks begin with `{}`, among them {}; give more of the id",
-            shown(prefix),
-            found.join(" and ")
-        );
+    pub(crate) fn ambiguous_task(detail: String) -> Self {
         Self::new(StatusCode::CONFLICT, "ambiguous-task", "The shortened id fits several tasks", detail)
     }
 

@@ -10,59 +10,35 @@ use axum::response::IntoResponse;
 use nightforge_domain::build::Feature;
 use nightforge_domain::{JobId, JobNo, Status, Step, TaskId};
 use nightforge_queue::Bell;
-use nightforge_store::{AskError, JobRow, TaskFilter};
+use nightforge_store::{AskError, JobRow};
 use serde_json::{Value, json};
 
 use crate::problem::Problem;
 use crate::query::{Parameters, RawQuery};
 use crate::views::moment;
-use crate::{Api, EventPage, ModelPage, ModelView, TaskPage, TaskView};
+use crate::{Api, EventPage, ModelPage, ModelView, PageRequest, TaskPage, TaskView, read_page, resolve_id};
 
 /// Who asks, while there are no tokens.
 const BY: &str = "local";
 
 type IdInPath = Result<Path<String>, PathRejection>;
 
-/// The one task whose id is this, or begins with it.
 async fn resolve(api: &Api, id: IdInPath) -> Result<TaskId, Problem> {
-    let Ok(Path(id)) = id else { return Err(Problem::unknown_task("?")) };
-    // Ids are written in lower case; people also paste ULIDs in upper case.
-    let prefix = id.to_ascii_lowercase();
-    if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(Problem::unknown_task(&id));
-    }
-    if let Ok(whole) = prefix.parse::<TaskId>() {
-        return Ok(whole);
-    }
-    let filter = TaskFilter { id_prefix: Some(prefix), limit: 2, ..TaskFilter::default() };
-    let mut found: Vec<TaskId> = api.store.tasks(&filter).await?.into_iter().map(|row| row.id).collect();
-    match found.len() {
-        0 => Err(Problem::unknown_task(&id)),
-        1 => Ok(found.remove(0)),
-        _ => Err(Problem::ambiguous_task(&id, &found)),
-    }
+    // A path that is no UTF-8 names no task.
+    let id = id.map_or_else(|_| String::new(), |Path(id)| id);
+    Ok(resolve_id(&api.store, &id).await?)
 }
 
 pub(crate) async fn list(State(api): State<Arc<Api>>, query: RawQuery) -> Result<Json<TaskPage>, Problem> {
     let query = Parameters::read(query, &["state", "before", "limit", "id"])?;
     let known = Status::ALL.map(Status::as_str).join(", ");
-    let limit = query.limit(50, 200)?;
-    let filter = TaskFilter {
-        status: query.get("state", &format!("a state; known: {known}"))?,
+    let wanted = PageRequest {
+        state: query.get("state", &format!("a state; known: {known}"))?,
         before: query.get("before", "a whole task id")?,
-        id_prefix: query.get::<String>("id", "the beginning of an id")?.map(|id| id.to_ascii_lowercase()),
-        // One more than asked for tells whether there is a next page.
-        limit: limit + 1,
+        id_prefix: query.get("id", "the beginning of an id")?,
+        limit: query.limit(50, 200)?,
     };
-    let mut rows = api.store.tasks(&filter).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next = rows.last().filter(|_| more).map(|row| row.id.clone());
-    let mut tasks = Vec::with_capacity(rows.len());
-    for row in rows {
-        tasks.push(TaskView::of(&api.store, &api.data, row).await?);
-    }
-    Ok(Json(TaskPage { tasks, next }))
+    Ok(Json(read_page(&api.store, &api.data, &wanted).await?))
 }
 
 pub(crate) async fn one(State(api): State<Arc<Api>>, id: IdInPath) -> Result<Json<TaskView>, Problem> {
@@ -78,13 +54,13 @@ pub(crate) async fn events(
     let query = Parameters::read(query, &["after", "limit"])?;
     let after = query.get::<i64>("after", "the number of an event")?.unwrap_or(0);
     let limit = query.limit(500, 5_000)?;
-    let id = known(&api, id).await?;
+    let id = resolve(&api, id).await?;
     let rows = api.store.events(&id, after, limit).await?;
     Ok(Json(EventPage { events: rows.into_iter().map(Into::into).collect() }))
 }
 
 pub(crate) async fn jobs(State(api): State<Arc<Api>>, id: IdInPath) -> Result<Json<Value>, Problem> {
-    let id = known(&api, id).await?;
+    let id = resolve(&api, id).await?;
     let jobs: Vec<Value> = api.store.jobs(&id).await?.iter().map(job).collect();
     Ok(Json(json!({ "jobs": jobs })))
 }
@@ -100,7 +76,7 @@ pub(crate) async fn steps(
             "the parameter `job` is missing; it is the number of one of the task's jobs",
         ));
     };
-    let id = known(&api, id).await?;
+    let id = resolve(&api, id).await?;
     let no = JobNo(number);
     if !api.store.jobs(&id).await?.iter().any(|job| job.no == no) {
         return Err(Problem::unknown_job(&id, number));
@@ -149,13 +125,6 @@ pub(crate) async fn models(State(api): State<Arc<Api>>) -> Result<Json<ModelPage
     };
     let models = api.models.known.iter().map(view).collect();
     Ok(Json(ModelPage { models, agents: api.models.agents.clone() }))
-}
-
-/// As [`resolve`], for what would otherwise be empty where there is no such task.
-async fn known(api: &Api, id: IdInPath) -> Result<TaskId, Problem> {
-    let id = resolve(api, id).await?;
-    api.store.task(&id).await?;
-    Ok(id)
 }
 
 /// A job from outside. The worker's boot id tells two runs of a worker apart.

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use nightforge_api::{EventPage, EventView, ProblemBody, SubmitBody, TaskPage, TaskView};
+use nightforge_api::{EventPage, EventView, PageRequest, ProblemBody, SubmitBody, TaskPage, TaskView};
 use nightforge_domain::TaskId;
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
 
 use crate::exit::{Exit, Failure};
-use crate::source::Wanted;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -69,7 +68,7 @@ impl Client {
     }
 
     /// Tasks, newest first.
-    pub(crate) async fn tasks(&self, wanted: &Wanted) -> Result<TaskPage, ClientError> {
+    pub(crate) async fn tasks(&self, wanted: &PageRequest) -> Result<TaskPage, ClientError> {
         let mut query = vec![("limit", wanted.limit.to_string())];
         if let Some(state) = wanted.state {
             query.push(("state", state.to_string()));

@@ -2,23 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use nightforge_api::{EventView, TaskPage, TaskView};
-use nightforge_domain::{Status, TaskId};
-use nightforge_store::{Store, TaskFilter};
+use nightforge_api::{EventView, NotOne, PageRequest, TaskPage, TaskView, read_page, resolve_id};
+use nightforge_domain::TaskId;
+use nightforge_store::Store;
 
 use crate::args::{DEFAULT_SERVER, FromArgs};
 use crate::client::{Client, ClientError, EVENT_PAGE};
 use crate::data_folder;
 use crate::exit::{Exit, Failure};
 use crate::output::note;
-
-/// Which tasks a list shows.
-#[derive(Debug, Clone)]
-pub(crate) struct Wanted {
-    pub(crate) state: Option<Status>,
-    pub(crate) before: Option<TaskId>,
-    pub(crate) limit: u32,
-}
 
 /// What is read.
 pub(crate) enum Source {
@@ -34,7 +26,7 @@ impl Source {
         };
         if let Some(server) = &from.server {
             let client = Client::new(server)?;
-            let probe = Wanted { state: None, before: None, limit: 1 };
+            let probe = PageRequest { limit: 1, ..PageRequest::default() };
             match client.tasks(&probe).await {
                 Err(ClientError::Unreachable(_)) => {
                     note(&format!("{server} does not answer; reading {}", data.display()));
@@ -61,26 +53,12 @@ impl Source {
     }
 
     /// Tasks, newest first.
-    pub(crate) async fn tasks(&self, wanted: &Wanted) -> Result<TaskPage, Failure> {
+    pub(crate) async fn tasks(&self, wanted: &PageRequest) -> Result<TaskPage, Failure> {
         let (store, data) = match self {
             Self::Server(client) => return Ok(client.tasks(wanted).await?),
             Self::Folder { store, data } => (store, data),
         };
-        let filter = TaskFilter {
-            status: wanted.state,
-            before: wanted.before.clone(),
-            id_prefix: None,
-            limit: wanted.limit + 1,
-        };
-        let mut rows = store.tasks(&filter).await?;
-        let more = rows.len() > wanted.limit as usize;
-        rows.truncate(wanted.limit as usize);
-        let next = rows.last().filter(|_| more).map(|row| row.id.clone());
-        let mut tasks = Vec::with_capacity(rows.len());
-        for row in rows {
-            tasks.push(TaskView::of(store, data, row).await?);
-        }
-        Ok(TaskPage { tasks, next })
+        Ok(read_page(store, data, wanted).await?)
     }
 
     /// The task with this id, which may be shortened.
@@ -89,29 +67,14 @@ impl Source {
             Self::Server(client) => return Ok(client.task(id).await?),
             Self::Folder { store, data } => (store, data),
         };
-        let prefix = id.to_ascii_lowercase();
-        let filter = TaskFilter { id_prefix: Some(prefix.clone()), limit: 2, ..TaskFilter::default() };
-        let found = if prefix.is_empty() { Vec::new() } else { store.tasks(&filter).await? };
-        match <[_; 1]>::try_from(found) {
-            Ok([row]) => Ok(TaskView::of(store, data, row).await?),
-            Err(found) if found.is_empty() => Err(Failure::new(
-                Exit::NotFound,
-                format!(
-                    "there is no task `{id}` in {}; `nightforge list --data` shows those that there are",
-                    data.display()
-                ),
-            )),
-            Err(found) => {
-                let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
-                Err(Failure::new(
-                    Exit::Conflict,
-                    format!(
-                        "several tasks begin with `{id}`, among them {}; give more of the id",
-                        ids.join(" and ")
-                    ),
-                ))
+        let task = resolve_id(store, id).await.map_err(|error| match error {
+            NotOne::Unknown(_) => {
+                Failure::new(Exit::NotFound, format!("{error}, with --data {}", data.display()))
             }
-        }
+            NotOne::Several { .. } => Failure::new(Exit::Conflict, error.to_string()),
+            NotOne::Store(error) => error.into(),
+        })?;
+        Ok(TaskView::load(store, data, &task).await?)
     }
 
     /// Events after number `after`, oldest first; fewer than [`EVENT_PAGE`] at the end.

@@ -102,7 +102,9 @@ async fn a_cancelled_task_shows_its_log_its_jobs_and_its_report() {
     let events = server.get(&path("/events")).await.body["events"].as_array().unwrap().clone();
     let numbers: Vec<i64> = events.iter().map(|event| event["seq"].as_i64().unwrap()).collect();
     assert_eq!(numbers, (1..=events.len() as i64).collect::<Vec<_>>());
-    assert!(events.iter().any(|event| event["type"] == "status-changed" && event["data"]["to"] == "cancelled"));
+    assert!(
+        events.iter().any(|event| event["type"] == "status-changed" && event["data"]["to"] == "cancelled")
+    );
     assert!(events[0]["at"].as_str().unwrap().ends_with('Z'));
     let page = server.get(&path("/events?after=1&limit=2")).await.body;
     assert_eq!(page["events"], json!(events[1..3]));

@@ -50,16 +50,16 @@ impl Output {
 
     /// One JSON value, indented.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
-        self.text(&serde_json::to_string_pretty(value).map_err(unserialised)?)
+        self.text(&serde_json::to_string_pretty(value).map_err(|error| unserialised(&error))?)
     }
 
     /// One JSON value on a line.
     pub(crate) fn json_line(&self, value: &impl Serialize) -> Result<(), Failure> {
-        self.text(&serde_json::to_string(value).map_err(unserialised)?)
+        self.text(&serde_json::to_string(value).map_err(|error| unserialised(&error))?)
     }
 }
 
-fn unserialised(error: serde_json::Error) -> Failure {
+fn unserialised(error: &serde_json::Error) -> Failure {
     Failure::new(Exit::Failed, format!("the result can't be written as JSON: {error}"))
 }
 

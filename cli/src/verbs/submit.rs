@@ -17,9 +17,9 @@ pub(super) async fn run(args: Submit) -> Result<Exit, Failure> {
     let client = Client::new(&args.server.server)?;
     let output = Output::new(args.output.output);
     let body = body(&args)?;
-    let leave = signals::orderly_end()?;
     let task = client.submit(&body, args.idempotency_key.as_deref()).await?;
     if args.watch {
+        let leave = signals::orderly_end()?;
         note(&format!("task {}", task.id));
         let ending = follow(&client, &task.id, output, &leave).await?;
         return conclude(&ending, output, &args.server.server);

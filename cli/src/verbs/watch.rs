@@ -12,8 +12,8 @@ use crate::signals;
 pub(super) async fn run(args: Watch) -> Result<Exit, Failure> {
     let client = Client::new(&args.server.server)?;
     let output = Output::new(args.output.output);
-    let leave = signals::orderly_end()?;
     let task = client.task(&args.id).await?.id;
+    let leave = signals::orderly_end()?;
     match follow(&client, &task, output, &leave).await? {
         Ending::Over(task) => {
             match output.format {

@@ -59,7 +59,7 @@ const FIRST_STEPS: &str = r#"
 echo stands >&0 && read -r go || exit 125
 ulimit -u "$1" 2>/dev/null || ulimit -p "$1" || exit 125
 [ -z "$GIT_DIR" ] || git read-tree HEAD >/dev/null 2>&1
-exec /bin/sh -c "$2" </dev/null
+exec /bin/sh -c -- "$2" </dev/null
 "#;
 
 /// A `bwrap` that was found, and how this system's folders look from inside.
@@ -78,9 +78,13 @@ impl Bubblewrap {
             .map(|folder| folder.join("bwrap"))
             .find(|candidate| candidate.is_absolute() && candidate.is_file())
             .ok_or(NoSandbox::Missing)?;
-        let account =
-            rustix::process::geteuid().is_root().then_some(Account { uid: SANDBOX_UID, gid: SANDBOX_UID });
-        Ok(Self { program, account, system: system_folders() })
+        Ok(Self::at(program))
+    }
+
+    pub(super) fn at(program: PathBuf) -> Self {
+        let root = rustix::process::geteuid().is_root();
+        let account = root.then_some(Account { uid: SANDBOX_UID, gid: SANDBOX_UID });
+        Self { program, account, system: system_folders() }
     }
 
     /// The user that commands run as, where it is not the harness's own.

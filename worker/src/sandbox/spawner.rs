@@ -5,6 +5,7 @@
 
 use std::io::{self, PipeReader, Read};
 use std::os::unix::net::UnixStream;
+use std::panic;
 use std::process::Command;
 use std::sync::{OnceLock, mpsc};
 use std::thread;
@@ -79,7 +80,9 @@ fn on_spawner_thread(work: Work) -> io::Result<()> {
         thread::Builder::new().name("spawner".to_owned()).spawn(move || {
             // The sender is never dropped, so this never ends.
             for work in receiver {
-                work();
+                // A caller's runtime that is shutting down panics; that is its own trouble, and its reply
+                // is dropped. The thread must not end with it.
+                drop(panic::catch_unwind(panic::AssertUnwindSafe(work)));
             }
         })?;
         Ok(sender)

@@ -1,6 +1,7 @@
 //! Runs every attack of the design, and shows that it is blocked.
 
 mod attacks;
+mod detection;
 mod endings;
 mod ordinary_user;
 

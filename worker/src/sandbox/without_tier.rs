@@ -19,7 +19,7 @@ pub(super) fn prepare(request: &Request<'_>) -> io::Result<Prepared> {
     #[expect(clippy::disallowed_methods, reason = "this is the module that starts programs")]
     let mut command = Command::new("/bin/sh");
     let first = if request.git_dir.is_some() { "git read-tree HEAD >/dev/null 2>&1\n" } else { "" };
-    command.arg("-c").arg(format!("{first}exec /bin/sh -c \"$1\"")).arg("sh").arg(request.command);
+    command.arg("-c").arg(format!("{first}exec /bin/sh -c -- \"$1\"")).arg("sh").arg(request.command);
     command.current_dir(request.workspace).env_clear();
     if let Some(path) = std::env::var_os("PATH") {
         command.env("PATH", path);

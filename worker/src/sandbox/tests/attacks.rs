@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,6 +17,7 @@ use crate::project::Repository;
 #[tokio::test]
 async fn runs_a_command_in_the_project() {
     let place = Place::new();
+    assert_eq!(place.run("-x; echo ran").await.exit, Exit::Code(0), "a command is no option of the shell");
     let run = place.run("pwd; echo out; echo err >&2; echo text > file; cat; id -un; exit 3").await;
     assert_eq!(run.output, "/project\nout\nerr\nagent\n");
     assert_eq!(run.exit, Exit::Code(3));
@@ -142,7 +145,12 @@ async fn neither_the_hosts_loopback_nor_any_network_is_there() {
     assert_eq!(place.run(&format!("python3 reach.py 127.0.0.1 {port}")).await.output, "blocked\n");
     assert_eq!(place.run("python3 reach.py 192.0.2.1 80").await.output, "blocked\n");
     assert_eq!(place.run("tail -n +3 /proc/net/dev | cut -d: -f1").await.output.trim(), "lo");
-    // Names without a file, too: abstract sockets belong to the network namespace.
+    // Names without a file belong to the network namespace, too.
+    let name = format!("nightforge-{port}");
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let _abstract = UnixListener::bind_addr(&address).unwrap();
+    let reach = format!("import socket; socket.socket(socket.AF_UNIX).connect(chr(0)+'{name}')");
+    assert!(place.run(&format!("python3 -c \"{reach}\"")).await.output.contains("ConnectionRefusedError"));
     let own = "import socket; s=socket.create_server(('127.0.0.1',0)); socket.create_connection(s.getsockname()); print('own loopback')";
     assert_eq!(place.run(&format!("python3 -c \"{own}\"")).await.output, "own loopback\n");
 }

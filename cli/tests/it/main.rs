@@ -1,0 +1,9 @@
+//! The built executable, as a person or a script runs it.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, which is what is meant")]
+
+mod configuration;
+mod help;
+mod program;
+mod running;
+mod usage;

@@ -1,0 +1,71 @@
+//! Mistakes on the command line: told at once, by name, with 64, without a server.
+
+use crate::program::{Place, free_port};
+
+#[test]
+fn mistakes_are_named() {
+    let place = Place::new();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&[], &["Usage: nightforge"]),
+        (&["sleep"], &["unrecognized subcommand 'sleep'"]),
+        (&["list", "--colour"], &["--colour"]),
+        (&["list", "-o", "yaml"], &["yaml", "table", "json", "jsonl"]),
+        (&["list", "--state", "asleep"], &["asleep", "waiting_for_human"]),
+        (&["list", "--limit", "0"], &["1..=200"]),
+        (&["demo", "--kind", "poem"], &["poem", "build"]),
+        (&["submit", "poem", "A board"], &["poem", "build"]),
+        (&["submit", "build"], &["OBJECTIVE"]),
+        (&["submit", "build", ""], &["the objective is empty"]),
+        (&["submit", "build", " \n "], &["the objective is empty"]),
+        (&["submit", "build", "A board", "--priority", "10"], &["10 is not between 0 and 9"]),
+        (&["submit", "build", "A board", "--priority", "high"], &["0 to 9"]),
+        (&["submit", "build", "A board", "--deadline", "tomorrow"], &["--deadline", "`tomorrow`", "+8h"]),
+        (&["submit", "build", "A board", "--deadline", "2001-01-01T00:00:00Z"], &["in the past"]),
+        (&["submit", "build", "A board", "--model", "a b"], &["--model", "`a b`"]),
+        (&["submit", "build", "A board", "--min-features", "many"], &["--min-features"]),
+        (&["submit", "build", "A board", "--file", "objective.txt"], &["cannot be used with"]),
+        (&["submit", "build", "--file", "absent.txt"], &["absent.txt"]),
+        (&["show", "x", "--server", "here"], &["--server", "http://127.0.0.1:7700"]),
+        (&["show", "x", "--server", "http://me:hunter2@h"], &["--server"]),
+        (&["cancel", "x"], &["no terminal", "--yes"]),
+    ];
+    for (args, parts) in cases {
+        let run = place.run(args);
+        run.refused(64, parts);
+        assert!(!run.err.contains("hunter2"), "{}", run.err);
+    }
+}
+
+#[test]
+fn an_objective_that_is_too_long_is_refused_wherever_it_comes_from() {
+    let place = Place::new();
+    let long = "a".repeat(65 * 1024);
+    place.run(&["submit", "build", long.as_str()]).refused(64, &["66560 bytes", "65536"]);
+    place.run_with_input(&["submit", "build", "-"], long.as_bytes()).refused(64, &["66560 bytes"]);
+    place.write("long.txt", &long);
+    place.run(&["submit", "build", "--file", "long.txt"]).refused(64, &["66560 bytes"]);
+    place
+        .run_with_input(&["submit", "build", "-"], &vec![b'a'; 1 << 20])
+        .refused(64, &["standard input", "65536"]);
+    place.run_with_input(&["submit", "build", "-"], b"\xff\xfe").refused(64, &["UTF-8"]);
+    place.run_with_input(&["submit", "build", "-"], b"").refused(64, &["the objective is empty"]);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_with_the_remedy() {
+    let place = Place::new();
+    let server = format!("http://127.0.0.1:{}", free_port());
+    for args in [&["list"][..], &["show", "x"], &["watch", "x"], &["events", "x"], &["cancel", "x", "--yes"]]
+    {
+        let args = [args, &["--server", &server]].concat();
+        place.run(&args).refused(5, &[&server, "nightforge up", "--server"]);
+    }
+    place.run(&["submit", "build", "A board", "--server", &server]).refused(5, &[&server]);
+}
+
+#[test]
+fn a_folder_without_a_database_is_not_found() {
+    let place = Place::new();
+    place.run(&["list", "--data", "absent"]).refused(3, &["absent", "nightforge.db"]);
+    assert!(!place.path("absent").exists(), "reading makes nothing");
+}

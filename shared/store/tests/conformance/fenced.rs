@@ -1,0 +1,173 @@
+//! A claim that is over can write nothing, whichever write it tries and however it was lost.
+
+use nightforge_domain::fault::FaultClass;
+use nightforge_domain::{BootId, TaskId};
+use nightforge_store::{Claim, ExpiredLease, HandBack, Lost, Renewal, Store};
+
+use crate::bed::{Bed, on_every_database};
+use crate::work::{LEASE, good_result, step};
+
+/// Tries every write of a claim; says which of them were not refused.
+async fn writes_that_pass(store: &Store, claim: &Claim, boot: &BootId) -> Vec<&'static str> {
+    let (job, fence) = (&claim.job, claim.fence);
+    let why = HandBack { reason: "late".to_owned(), delay_ms: 0, infrastructure: true };
+    let refused = [
+        ("record_step", store.record_step(job, fence, &step(1)).await.unwrap() == Err(Lost)),
+        ("finish", store.finish(job, fence, &good_result(&claim.spec)).await.unwrap() == Err(Lost)),
+        ("hand_back", store.hand_back(job, fence, &why).await.unwrap() == Err(Lost)),
+        ("fault", store.fault(job, fence, FaultClass::Truncated, "late", 0).await.unwrap() == Err(Lost)),
+        ("bury", store.bury(job, fence, "late").await.unwrap() == Err(Lost)),
+        ("end_cancelled", store.end_cancelled(job, fence).await.unwrap() == Err(Lost)),
+        ("cut_journal", store.cut_journal(job, fence, 0, "late").await.unwrap() == Err(Lost)),
+        ("renew", store.renew(boot, &[(job.clone(), fence)], LEASE).await.unwrap() == [Renewal::Lost]),
+    ];
+    refused.into_iter().filter(|(_, refused)| !refused).map(|(name, _)| name).collect()
+}
+
+/// A claim with one journaled step, and what is done to it before it tries to write.
+async fn all_is_refused_after(lose: impl AsyncFn(&Bed, &TaskId, &Claim)) {
+    on_every_database(async |bed| {
+        let (task, claim, boot) = bed.claimed().await;
+        bed.step(&claim, 0).await;
+        lose(bed, &task, &claim).await;
+        bed.pass(5);
+        let before = bed.everything().await;
+        let passed = writes_that_pass(&bed.store, &claim, &boot).await;
+        assert_eq!(passed, Vec::<&str>::new(), "these were not refused");
+        assert_eq!(bed.everything().await, before, "a refused write leaves no trace");
+    })
+    .await;
+}
+
+async fn sweep(bed: &Bed, claim: &Claim) {
+    bed.pass(LEASE + 1);
+    let lease = ExpiredLease { job: claim.job.clone(), fence: claim.fence };
+    assert_eq!(bed.store.expired_leases(10).await.unwrap(), [lease.clone()]);
+    assert!(bed.store.sweep_lease(&lease).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn after_the_sweep() {
+    all_is_refused_after(async |bed, _, claim| sweep(bed, claim).await).await;
+}
+
+#[tokio::test]
+async fn after_another_worker_took_the_job() {
+    all_is_refused_after(async |bed, _, claim| {
+        sweep(bed, claim).await;
+        let successor = bed.process().await;
+        assert!(bed.claim(&successor).await.is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_the_same_process_took_the_job_again() {
+    all_is_refused_after(async |bed, _, claim| {
+        sweep(bed, claim).await;
+        let boot = bed.rows("SELECT boot_id FROM processes").await.remove(0).parse().unwrap();
+        let again = bed.claim(&boot).await.unwrap();
+        bed.step(&again, 1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_the_job_was_done() {
+    all_is_refused_after(async |bed, task, claim| {
+        let result = good_result(&claim.spec);
+        bed.store.finish(&claim.job, claim.fence, &result).await.unwrap().unwrap();
+        bed.advance(task).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_the_task_was_cancelled_and_the_job_swept() {
+    all_is_refused_after(async |bed, task, claim| {
+        bed.store.ask_cancel(task, "ada").await.unwrap();
+        bed.advance(task).await;
+        sweep(bed, claim).await;
+        bed.advance(task).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_a_dead_letter_was_retried_while_its_old_worker_lived() {
+    all_is_refused_after(async |bed, task, claim| {
+        bed.store.bury(&claim.job, claim.fence, "poison").await.unwrap().unwrap();
+        bed.advance(task).await;
+        bed.store.ask_retry(task, "ada").await.unwrap();
+        bed.advance(task).await;
+        assert_eq!(bed.jobs(task).await, ["1 initialize ready"]);
+        let successor = bed.process().await;
+        assert!(bed.claim(&successor).await.is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_live_claim_is_not_refused() {
+    // Proof that the checks above can fail.
+    on_every_database(async |bed| {
+        let (_, claim, boot) = bed.claimed().await;
+        bed.step(&claim, 0).await;
+        let passed = writes_that_pass(&bed.store, &claim, &boot).await;
+        assert_eq!(passed, ["record_step", "finish"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_process_cannot_renew_a_claim() {
+    on_every_database(async |bed| {
+        let (_, claim, _) = bed.claimed().await;
+        let stranger = bed.process().await;
+        bed.pass(5);
+        let before = bed.everything().await;
+        let renewed = bed.store.renew(&stranger, &[(claim.job.clone(), claim.fence)], LEASE).await.unwrap();
+        assert_eq!(renewed, [Renewal::Lost]);
+        assert_eq!(bed.everything().await, before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_step_is_recorded_once_and_without_gap() {
+    on_every_database(async |bed| {
+        let (_, claim, _) = bed.claimed().await;
+        bed.step(&claim, 0).await;
+        let before = bed.everything().await;
+        for ordinal in [0, 2] {
+            let recorded = bed.store.record_step(&claim.job, claim.fence, &step(ordinal)).await.unwrap();
+            assert_eq!(recorded, Err(Lost), "step {ordinal}");
+        }
+        assert_eq!(bed.everything().await, before);
+        bed.step(&claim, 1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_journal_is_cut_from_a_step_on_and_goes_on_from_there() {
+    on_every_database(async |bed| {
+        let (task, claim, _) = bed.claimed().await;
+        for ordinal in 0..4 {
+            bed.step(&claim, ordinal).await;
+        }
+        let before = bed.everything().await;
+        let beyond = bed.store.cut_journal(&claim.job, claim.fence, 5, "prompt changed").await.unwrap();
+        assert_eq!(beyond, Err(Lost));
+        assert_eq!(bed.everything().await, before);
+        bed.store.cut_journal(&claim.job, claim.fence, 2, "prompt changed").await.unwrap().unwrap();
+        let ordinals = async || -> Vec<u32> {
+            bed.store.journal(&claim.job).await.unwrap().iter().map(|step| step.ordinal).collect()
+        };
+        assert_eq!((ordinals().await, bed.job(&claim.job).await.steps), (vec![0, 1], 2));
+        assert_eq!(bed.events(&task).await.last().unwrap(), "journal-cut");
+        bed.step(&claim, 2).await;
+        assert_eq!(ordinals().await, [0, 1, 2]);
+    })
+    .await;
+}

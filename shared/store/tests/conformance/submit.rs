@@ -1,0 +1,99 @@
+//! Accepting objectives.
+
+use nightforge_domain::{Millis, Objective, Priority, Status};
+use nightforge_store::StoreError;
+
+use crate::bed::on_every_database;
+use crate::work::new_task;
+
+#[tokio::test]
+async fn an_accepted_objective_has_its_first_event_and_its_first_input() {
+    on_every_database(async |bed| {
+        let mut new = new_task();
+        new.deadline = Some(Millis(bed.now() + 5));
+        let submitted = bed.store.submit(&new).await.unwrap();
+        assert!(submitted.created);
+        let task = bed.store.task(&submitted.task).await.unwrap();
+        assert_eq!((task.seq, task.status, task.phase.as_str()), (0, Status::Queued, "PENDING"));
+        assert_eq!((task.objective.as_str(), task.owner.as_str()), ("Build a board.", "ada"));
+        assert_eq!((task.limits, task.models, task.deadline), (new.limits, new.models, new.deadline));
+        assert_eq!(task.created_at, Millis(bed.now()));
+        assert_eq!(bed.events(&submitted.task).await, ["task-submitted"]);
+        assert_eq!(bed.inputs(&submitted.task).await, ["1 submitted: -"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_repeated_request_with_a_key_is_one_task() {
+    on_every_database(async |bed| {
+        let mut new = new_task();
+        new.idempotency_key = Some("key".to_owned());
+        let first = bed.store.submit(&new).await.unwrap();
+        bed.advance(&first.task).await;
+        let before = bed.everything().await;
+        let second = bed.store.submit(&new).await.unwrap();
+        assert_eq!((second.created, &second.task), (false, &first.task));
+        assert_eq!(bed.everything().await, before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_with_another_request_is_a_conflict() {
+    on_every_database(async |bed| {
+        let mut new = new_task();
+        new.idempotency_key = Some("key".to_owned());
+        let first = bed.store.submit(&new).await.unwrap().task;
+        let before = bed.everything().await;
+        let changes: [fn(&mut nightforge_domain::NewTask); 5] = [
+            |new| new.objective = Objective::try_from("Build a boat.".to_owned()).unwrap(),
+            |new| new.priority = Priority::try_from(9).unwrap(),
+            |new| new.limits.max_tokens = 1,
+            |new| new.approve = true,
+            |new| new.deadline = Some(Millis(1)),
+        ];
+        for change in changes {
+            let mut other = new.clone();
+            change(&mut other);
+            let error = bed.store.submit(&other).await.unwrap_err();
+            assert!(matches!(&error, StoreError::IdempotencyConflict(task) if *task == first), "{error}");
+        }
+        assert_eq!(bed.everything().await, before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn keys_belong_to_their_owner_and_no_key_is_never_a_repeat() {
+    on_every_database(async |bed| {
+        let mut new = new_task();
+        new.idempotency_key = Some("key".to_owned());
+        bed.store.submit(&new).await.unwrap();
+        new.owner = "bob".to_owned();
+        assert!(bed.store.submit(&new).await.unwrap().created);
+        new.idempotency_key = None;
+        assert!(bed.store.submit(&new).await.unwrap().created);
+        assert!(bed.store.submit(&new).await.unwrap().created);
+        assert_eq!(bed.rows("SELECT count(*) FROM tasks").await, ["4"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_with_one_key_at_the_same_time_make_one_task() {
+    on_every_database(async |bed| {
+        let other = bed.store.reopen().await.unwrap();
+        for round in 0..10 {
+            let mut new = new_task();
+            new.idempotency_key = Some(format!("key {round}"));
+            let (first, second) = tokio::join!(bed.store.submit(&new), other.submit(&new));
+            let (first, second) = (first.unwrap(), second.unwrap());
+            assert_eq!(first.task, second.task);
+            assert!(first.created != second.created, "one of them made it");
+        }
+        assert_eq!(bed.rows("SELECT count(*) FROM tasks").await, ["10"]);
+        other.close().await;
+    })
+    .await;
+}
