@@ -49,12 +49,14 @@ impl Embedded {
     /// Starts everything. Nothing is written before the port and the data folder are ours.
     ///
     /// # Errors
-    /// When the port is taken, the data folder can't be used, or the database is a newer program's.
+    /// When the port is taken, the data folder can't be used, the database is a newer program's, or the sandbox is
+    /// missing.
     pub(crate) async fn start(plan: Plan) -> Result<Self, Failure> {
         let listener = listen(plan.listen).await?;
         let address = listener.local_addr().map_err(|error| port_failure(plan.listen, &error))?;
         let folder = DataFolder::take(&plan.data)?;
         let store = Store::open(&database_url(folder.path()), DbClock::Database).await?;
+        roles::check_sandbox(plan.sandbox).await?;
         let boot = fresh_boot_id();
         let unusable = |error: io::Error| {
             Failure::config(format!(
@@ -163,7 +165,7 @@ fn known(model: &ServedModel) -> KnownModel {
 }
 
 async fn named(role: &str, run: impl Future<Output = anyhow::Result<()>>) -> Ended {
-    run.await.map_err(|error| roles::failure(role, &error))
+    run.await.map_err(|error| Failure::new(Exit::Failed, format!("{role}: {error:#}")))
 }
 
 fn flattened(ended: Result<Ended, JoinError>) -> Ended {

@@ -13,6 +13,7 @@ use nightforge_queue::Bells;
 use nightforge_scheduler::SchedulerConfig;
 use nightforge_store::Store;
 use nightforge_worker::WorkerConfig;
+use nightforge_worker::sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use nightforge_worker::SandboxRule;
@@ -88,13 +89,23 @@ pub(crate) async fn work(
     nightforge_worker::run(shared.store, shared.bells, config, drain, abort).await
 }
 
-/// Says why a role ended, and with which exit code.
-pub(crate) fn failure(role: &str, error: &anyhow::Error) -> Failure {
-    let exit = match error.downcast_ref::<nightforge_worker::sandbox::NoSandbox>() {
-        Some(_) => Exit::Config,
-        None => Exit::Failed,
-    };
-    Failure::new(exit, format!("{role}: {error:#}"))
+/// Whether commands of agents can be shut in here, where the rule wants it.
+///
+/// # Errors
+/// With the package that is missing.
+pub(crate) async fn check_sandbox(rule: SandboxRule) -> Result<(), Failure> {
+    match rule {
+        SandboxRule::DemoScript => Ok(()),
+        SandboxRule::Required => match tokio::task::spawn_blocking(Sandbox::detect).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(missing)) => {
+                Err(Failure::config(format!("agents' commands run in a sandbox only: {missing}")))
+            }
+            Err(error) => {
+                Err(Failure::new(Exit::Failed, format!("the sandbox can't be looked for: {error}")))
+            }
+        },
+    }
 }
 
 /// The scripted model, and the objective that it can build.

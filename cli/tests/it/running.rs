@@ -5,7 +5,7 @@ use std::io::BufReader;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::program::{Place, SlowDemo, line_with, signal};
+use crate::program::{Place, SlowDemo, free_port, line_with, signal};
 
 #[test]
 fn tasks_are_queued_read_followed_and_cancelled() {
@@ -97,4 +97,48 @@ fn a_data_folder_has_one_process_and_can_be_read_at_any_time() {
     assert_eq!(demo.terminate_twice("go on with: nightforge demo --data"), 1);
     let task = &read()["tasks"][0];
     assert_eq!((&task["id"], &task["state"]), (&Value::from(id), &Value::from("running")));
+}
+
+#[test]
+fn up_answers_until_it_is_told_to_end() {
+    let place = Place::new();
+    let toml = format!(
+        "listen = \"127.0.0.1:0\"\ndata = \"data\"\n[limits]\nmin_features = 7\n[models.coder]\nname = \"m\"\n\
+         [[models.coder.endpoints]]\nurl = \"http://127.0.0.1:{}/v1\"\ngpu = \"0\"\n",
+        free_port()
+    );
+    place.write("nightforge.toml", &toml);
+    let mut up = place.command(&["up"]).spawn().unwrap();
+    let mut stderr = BufReader::new(up.stderr.take().unwrap());
+    let ready = line_with(&mut stderr, "ready at ");
+    let server = ready.split(' ').find(|word| word.starts_with("http")).unwrap().trim_end_matches(',');
+    // The endpoint is down: it is parked, its work is taken all the same.
+    let submitted = place.run(&["submit", "build", "A board", "-o", "json", "--server", server]).json();
+    let id = submitted["tasks"][0]["id"].as_str().unwrap();
+    let task = place.run(&["show", id, "-o", "json", "--server", server]).json();
+    assert_eq!((&task["limits"]["min_features"], &task["models"]["coder"]), (&7.into(), &"coder".into()));
+    signal(&up, Signal::TERM);
+    line_with(&mut stderr, "ending:");
+    assert_eq!(up.wait().unwrap().code(), Some(0));
+    assert_eq!(place.run(&["list", "--data", "data", "-o", "json"]).json()["tasks"][0]["id"], id);
+}
+
+#[test]
+fn a_missing_sandbox_is_told_with_its_package() {
+    let place = Place::new();
+    let toml = format!(
+        "[models.coder]\nname = \"m\"\n[[models.coder.endpoints]]\nurl = \"http://127.0.0.1:{}/v1\"\n",
+        free_port()
+    );
+    place.write("nightforge.toml", &toml);
+    let up =
+        place.command(&["up", "--data", "up", "--listen", "127.0.0.1:0"]).env("PATH", "").output().unwrap();
+    let err = String::from_utf8(up.stderr).unwrap();
+    assert!(up.status.code() == Some(78) && err.contains("`bubblewrap`") && !err.contains("ready"), "{err}");
+    // The demo's own script may run without one, and says so.
+    let mut demo =
+        place.command(&["demo", "--pace", "600000", "--data", "demo"]).env("PATH", "").spawn().unwrap();
+    line_with(&mut BufReader::new(demo.stderr.take().unwrap()), "`bubblewrap`");
+    demo.kill().unwrap();
+    demo.wait().unwrap();
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{Any, AnyPool, AssertSqlSafe, Connection, Transaction};
+use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, Connection, Transaction};
 
 use crate::{DbClock, StoreError, url};
 
@@ -13,6 +13,9 @@ static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// How long SQLite waits for another process's write lock before it gives up.
 const BUSY_TIMEOUT_MS: u32 = 5_000;
+
+/// How long a connection may take, to be made or to become free.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which database holds the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +43,8 @@ impl Store {
     /// When it can't be opened, when its schema is newer than this program, or when a migration fails.
     pub async fn open(url: &str, clock: DbClock) -> Result<Self, StoreError> {
         let store = Self::connect(url, clock, true).await?;
-        store.migrate().await?;
-        Ok(store)
+        let migrated = store.migrate().await;
+        store.or_closed(migrated).await
     }
 
     /// Opens an existing database for reading only, as it is: nothing is created or migrated.
@@ -50,12 +53,21 @@ impl Store {
     /// When it can't be opened, or its schema is not the one of this program.
     pub async fn open_existing(url: &str) -> Result<Self, StoreError> {
         let store = Self::connect(url, DbClock::Database, false).await?;
-        match store.refuse_newer().await? {
-            found if found < Self::schema_version() => {
+        let checked = match store.refuse_newer().await {
+            Ok(found) if found < Self::schema_version() => {
                 Err(StoreError::OlderDatabase { found, known: Self::schema_version() })
             }
-            _ => Ok(store),
+            checked => checked.map(|_| ()),
+        };
+        store.or_closed(checked).await
+    }
+
+    /// A database that is refused is closed properly first, so that no file of this program's stays beside it.
+    async fn or_closed(self, checked: Result<(), StoreError>) -> Result<Self, StoreError> {
+        if checked.is_err() {
+            self.close().await;
         }
+        checked.map(|()| self)
     }
 
     async fn connect(url: &str, clock: DbClock, create: bool) -> Result<Self, StoreError> {
@@ -63,6 +75,7 @@ impl Store {
         let (engine, for_driver) = url::for_driver(url, create)?;
         let options =
             AnyConnectOptions::from_str(&for_driver).map_err(|source| open_error(url, engine, source))?;
+        try_out(&options, engine).await.map_err(|source| open_error(url, engine, source))?;
         // SQLite has one writer at a time anyway; queueing for it here is fair and never busy.
         let (writers, readers) = match engine {
             Engine::Sqlite => (1, 4),
@@ -158,24 +171,48 @@ impl Store {
     }
 }
 
+/// Connects once. A pool would hide what is wrong: it tries again and again, and then says that it timed out.
+async fn try_out(options: &AnyConnectOptions, engine: Engine) -> Result<(), sqlx::Error> {
+    let connecting = async {
+        let mut connection = AnyConnection::connect_with(options).await?;
+        if engine == Engine::Sqlite {
+            while let Err(error) = set_pragmas(&mut connection).await {
+                // The change to WAL does not wait for its turn by itself.
+                if !is_busy(&error) {
+                    return Err(error);
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+        connection.close().await
+    };
+    tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+}
+
+/// `SQLITE_BUSY` or `SQLITE_LOCKED`, whatever their extension.
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.and_then(|code| code.parse::<u32>().ok()).is_some_and(|code| matches!(code & 0xff, 5 | 6))
+}
+
 fn pool(engine: Engine, connections: u32) -> AnyPoolOptions {
-    let options = AnyPoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(30));
+    let options = AnyPoolOptions::new().max_connections(connections).acquire_timeout(CONNECT_TIMEOUT);
     if engine == Engine::Postgres {
         return options;
     }
-    options.after_connect(|connection, _| {
-        Box::pin(async move {
-            for pragma in [
-                AssertSqlSafe(format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")),
-                AssertSqlSafe("PRAGMA journal_mode = WAL".to_owned()),
-                AssertSqlSafe("PRAGMA synchronous = FULL".to_owned()),
-                AssertSqlSafe("PRAGMA foreign_keys = ON".to_owned()),
-            ] {
-                sqlx::query(pragma).execute(&mut *connection).await?;
-            }
-            Ok(())
-        })
-    })
+    options.after_connect(|connection, _| Box::pin(set_pragmas(connection)))
+}
+
+async fn set_pragmas(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    for pragma in [
+        format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"),
+        "PRAGMA journal_mode = WAL".to_owned(),
+        "PRAGMA synchronous = FULL".to_owned(),
+        "PRAGMA foreign_keys = ON".to_owned(),
+    ] {
+        sqlx::query(AssertSqlSafe(pragma)).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 fn open_error(url: &str, engine: Engine, source: sqlx::Error) -> StoreError {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nightforge_domain::{Millis, Step};
-use nightforge_llm::Sampling;
+use nightforge_llm::{Sampling, TimeLimits};
 use nightforge_store::{Claim, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,6 +28,7 @@ pub(crate) struct JobContext {
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) slots: SlotHolder,
     pub(super) sampling: Sampling,
+    pub(super) time_limits: TimeLimits,
     pub(super) signal: watch::Receiver<Option<Interruption>>,
     journal: Vec<Step>,
     next: u32,
@@ -45,10 +46,11 @@ impl JobContext {
         endpoint: Arc<Endpoint>,
         slots: SlotHolder,
         sampling: Sampling,
+        time_limits: TimeLimits,
         signal: watch::Receiver<Option<Interruption>>,
     ) -> Result<Self, Failure> {
         let journal = store.journal(&claim.job).await?;
-        Ok(Self { claim, store, endpoint, slots, sampling, signal, journal, next: 0, spent_ms: 0 })
+        Ok(Self { claim, store, endpoint, slots, sampling, time_limits, signal, journal, next: 0, spent_ms: 0 })
     }
 
     /// Time in steps so far, those of earlier claims included.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nightforge_domain::JobResult;
 use nightforge_domain::fault::{Cost, FaultClass, backoff_ms};
-use nightforge_llm::Sampling;
+use nightforge_llm::{Sampling, TimeLimits};
 use nightforge_queue::{Bell, Bells};
 use nightforge_store::{Claim, Ended, HandBack, Store};
 use tokio::sync::watch;
@@ -30,6 +30,7 @@ pub(crate) struct Workshop {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) slots: Slots,
     pub(crate) sampling: Sampling,
+    pub(crate) time_limits: TimeLimits,
     pub(crate) data: PathBuf,
     pub(crate) sandbox: Sandbox,
 }
@@ -75,6 +76,7 @@ impl Execution {
             Arc::clone(&self.workshop.endpoint),
             self.workshop.slots.holder(),
             self.workshop.sampling.clone(),
+            self.workshop.time_limits.clone(),
             signal.clone(),
         );
         // A task of its own, so that a panic ends this job and not the worker.

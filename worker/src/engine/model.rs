@@ -19,7 +19,8 @@ impl JobContext {
     /// # Errors
     /// [`Failure::Model`] with the class of what went wrong.
     pub(crate) async fn ask<T: Contract>(&mut self, messages: Vec<Message>) -> Result<T, Failure> {
-        let limits = TimeLimits::with_whole(Duration::from_millis(self.claim.task.limits.agent_timeout_ms));
+        let whole = Duration::from_millis(self.claim.task.limits.agent_timeout_ms);
+        let limits = TimeLimits { whole, ..self.time_limits.clone() };
         let mut request = StructuredRequest::new(messages);
         request.sampling = nightforge_llm::Sampling { seed: self.seed(), ..self.sampling.clone() };
         request.max_reasks = self.claim.task.limits.max_retries;

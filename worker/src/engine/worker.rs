@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use nightforge_domain::{BootId, ModelName};
-use nightforge_llm::{Client, EndpointConfig, Sampling};
+use nightforge_llm::{Client, EndpointConfig, Sampling, TimeLimits};
 use nightforge_queue::Bells;
 use nightforge_store::Store;
 use tokio::sync::Semaphore;
@@ -56,6 +56,8 @@ pub struct WorkerConfig {
     pub sandbox: SandboxRule,
     /// How models are sampled; the seed is set per step.
     pub sampling: Sampling,
+    /// Time limits of one model call; the whole call is limited by the task.
+    pub time_limits: TimeLimits,
     /// How long a claim holds without renewal. Default 15 s.
     pub lease: Duration,
     /// How long a job keeps its slot after a call. Default 1 s.
@@ -77,6 +79,7 @@ impl WorkerConfig {
             jobs_per_slot: 2,
             sandbox: SandboxRule::Required,
             sampling: Sampling::default(),
+            time_limits: TimeLimits::default(),
             lease: Duration::from_secs(15),
             sticky: Duration::from_secs(1),
             grace: Duration::from_secs(30),
@@ -117,6 +120,7 @@ pub async fn run(
         endpoint: Arc::clone(&endpoint),
         slots: Slots::new(config.slots, config.sticky),
         sampling: config.sampling.clone(),
+        time_limits: config.time_limits.clone(),
         data: config.data.clone(),
         sandbox,
     });

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use nightforge_domain::{BootId, TaskId};
 use nightforge_store::{DbClock, Process, Role, Store, fresh_boot_id};
@@ -56,8 +57,10 @@ impl Bed {
     pub(crate) async fn postgres() -> Option<Self> {
         let server_url = std::env::var(POSTGRES).ok()?;
         sqlx::any::install_default_drivers();
-        let connected = AnyPoolOptions::new().max_connections(1).connect(&server_url).await;
-        let server = connected.unwrap_or_else(|error| panic!("{POSTGRES} is set, but: {error}"));
+        let one = AnyPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
+        let connected = one.connect(&server_url).await;
+        let server =
+            connected.unwrap_or_else(|error| panic!("{POSTGRES} is set, but its server fails: {error}"));
         let name = format!("test_{}", fresh_boot_id());
         sqlx::query(AssertSqlSafe(format!("CREATE SCHEMA {name}"))).execute(&server).await.unwrap();
         let mark = if server_url.contains('?') { '&' } else { '?' };
@@ -92,6 +95,11 @@ impl Bed {
     /// Lets time pass.
     pub(crate) fn pass(&self, ms: i64) {
         self.clock.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// The clock itself, for those that outlive a borrow.
+    pub(crate) fn clock(&self) -> Arc<AtomicI64> {
+        Arc::clone(&self.clock)
     }
 
     pub(crate) fn now(&self) -> i64 {

@@ -117,7 +117,7 @@ async fn paths_that_cannot_be_used_are_named() {
     for (path, part) in [("missing/night.db", "missing"), ("a-folder", "a-folder"), ("a-text", "a-text")] {
         let error = open_error(&url(&folder.path().join(path))).await;
         assert!(matches!(error, StoreError::Open { .. }), "{path}: {error}");
-        assert!(error.to_string().contains(part), "{error}");
+        assert!(error.to_string().contains(part) && !error.to_string().contains("timed out"), "{error}");
     }
     // A file that nobody may write to: the mode does not stop root, a folder that does not exist stops everybody.
     let error = open_error("sqlite:/proc/night.db").await;
@@ -143,7 +143,8 @@ async fn other_urls_are_refused_without_their_password() {
     }
     let error = open_error("postgres://ada:secret@127.0.0.1:1/night").await;
     assert!(matches!(error, StoreError::Open { .. }), "{error}");
-    assert!(!error.to_string().contains("secret") && error.to_string().contains("127.0.0.1:1"), "{error}");
+    let text = error.to_string();
+    assert!(!text.contains("secret") && text.contains("127.0.0.1:1") && text.contains("refused"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

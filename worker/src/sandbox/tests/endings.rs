@@ -24,13 +24,18 @@ async fn a_process_does_not_outlive_its_command() {
 }
 
 #[tokio::test]
-async fn the_workspace_is_still_when_a_command_has_returned() {
+async fn all_are_dead_at_the_moment_of_return() {
     let place = Place::new();
-    let writer = "setsid sh -c 'exec >/dev/null 2>&1; while :; do date +%N > beat; done' & sleep 0.1";
-    place.run(writer).await;
-    let before = fs::read(place.workspace.join("beat")).unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(before, fs::read(place.workspace.join("beat")).unwrap());
+    // Many, so that their end takes a while, and none holds the output open.
+    let command = "for n in $(seq 300); do setsid sleep 71008 >/dev/null 2>&1 & done; sleep 0.5; \
+        setsid sh -c 'exec >/dev/null 2>&1; while :; do date +%N > beat; done' & sleep 0.1";
+    for _ in 0..5 {
+        place.run(command).await;
+        assert_eq!(processes_with("sleep\x0071008"), Vec::<i32>::new());
+        let before = fs::read(place.workspace.join("beat")).unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert_eq!(before, fs::read(place.workspace.join("beat")).unwrap());
+    }
 }
 
 #[tokio::test]
