@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use figment::Figment;
 use figment::providers::{Env, Format, Toml};
 use nightforge_domain::{AgentModels, Limits, ModelName};
-use nightforge_llm::Sampling;
-use nightforge_llm::SecretString;
+use nightforge_llm::{Sampling, SecretString, TimeLimits};
 use serde::Deserialize;
 
 use crate::args::Up;
@@ -18,6 +18,9 @@ use crate::exit::Failure;
 use crate::roles::{ServedEndpoint, ServedModel};
 
 const FILE: &str = "nightforge.toml";
+
+/// Tokens of one answer, where the configuration names no other number: room for a file of 400 lines.
+pub(crate) const CODE_MAX_TOKENS: u32 = 8_192;
 
 /// `NIGHTFORGE_*` variables that are not settings of `up`.
 const OTHER_VARIABLES: [&str; 3] = ["config", "log", "server"];
@@ -43,6 +46,8 @@ struct WrittenModel {
     temperature: Option<f64>,
     top_p: Option<f64>,
     max_tokens: Option<u32>,
+    first_token_s: Option<u64>,
+    idle_s: Option<u64>,
     #[serde(default)]
     endpoints: Vec<WrittenEndpoint>,
 }
@@ -204,7 +209,8 @@ fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, Failur
     let defaults = Sampling::default();
     let temperature = written.temperature.unwrap_or(defaults.temperature);
     let top_p = written.top_p.unwrap_or(defaults.top_p);
-    let max_tokens = written.max_tokens.unwrap_or(defaults.max_tokens);
+    let max_tokens = written.max_tokens.unwrap_or(CODE_MAX_TOKENS);
+    let time_limits = time_limits(&written).map_err(wrong)?;
     if !(0.0..=2.0).contains(&temperature) {
         return Err(wrong("temperature must be between 0 and 2"));
     }
@@ -232,8 +238,25 @@ fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, Failur
         server_name: written.name,
         context_tokens: written.context,
         sampling: Sampling { temperature, top_p, max_tokens, ..defaults },
+        time_limits,
         endpoints: endpoints.collect::<Result<_, Failure>>()?,
     })
+}
+
+/// A server that reads prompts slowly, as on a CPU, needs longer limits than the usual ones.
+fn time_limits(written: &WrittenModel) -> Result<TimeLimits, &'static str> {
+    let mut limits = TimeLimits::default();
+    if let Some(seconds) = written.first_token_s {
+        limits.first_token = Duration::from_secs(seconds);
+        limits.first_token_cap = limits.first_token_cap.max(limits.first_token);
+    }
+    if let Some(seconds) = written.idle_s {
+        limits.idle = Duration::from_secs(seconds);
+    }
+    if limits.first_token.is_zero() || limits.idle.is_zero() {
+        return Err("first_token_s and idle_s must be at least 1");
+    }
+    Ok(limits)
 }
 
 /// A key stands in a variable of its own, never in the file.

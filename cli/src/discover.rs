@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nightforge_domain::{AgentModels, ModelName};
-use nightforge_llm::Sampling;
+use nightforge_llm::{Sampling, TimeLimits};
 use reqwest::redirect::Policy;
 use serde::Deserialize;
 
@@ -155,7 +155,8 @@ pub(crate) fn choose(findings: &[(Candidate, Finding)]) -> Result<Choice, Failur
         name: name.clone(),
         server_name: taken.clone(),
         context_tokens: None,
-        sampling: Sampling::default(),
+        sampling: Sampling { max_tokens: crate::config::CODE_MAX_TOKENS, ..Sampling::default() },
+        time_limits: TimeLimits::default(),
         endpoints: vec![endpoint],
     };
     Ok(Choice { model, agents: AgentModels { initializer: name.clone(), coder: name }, said })

@@ -8,7 +8,7 @@ use std::time::Duration;
 use nightforge_demo::{DemoModel, DemoOptions};
 use nightforge_domain::{BootId, ModelName};
 use nightforge_llm::SecretString;
-use nightforge_llm::{EndpointConfig, Sampling};
+use nightforge_llm::{EndpointConfig, Sampling, TimeLimits};
 use nightforge_queue::Bells;
 use nightforge_scheduler::SchedulerConfig;
 use nightforge_store::Store;
@@ -31,6 +31,8 @@ pub(crate) struct ServedModel {
     pub(crate) context_tokens: Option<u64>,
     /// How it picks its tokens.
     pub(crate) sampling: Sampling,
+    /// How long one of its calls may take.
+    pub(crate) time_limits: TimeLimits,
     /// Who serves it; one worker each.
     pub(crate) endpoints: Vec<ServedEndpoint>,
 }
@@ -82,6 +84,7 @@ pub(crate) async fn work(
         slots: endpoint.slots,
         sandbox,
         sampling: model.sampling,
+        time_limits: model.time_limits,
         ..WorkerConfig::new(shared.boot, shared.data, model.name, called)
     };
     // A second signal ends the whole process, so nothing has to be told to abort.
@@ -141,6 +144,7 @@ impl Demo {
             server_name: name.to_owned(),
             context_tokens: Some(u64::from(nightforge_demo::CONTEXT_TOKENS)),
             sampling: Sampling::default(),
+            time_limits: TimeLimits::default(),
             endpoints: vec![endpoint],
         })
     }

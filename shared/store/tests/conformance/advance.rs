@@ -65,7 +65,6 @@ async fn a_task_that_changed_after_it_was_read_is_read_again() {
         slow.number = 99;
         assert_eq!(bed.store.commit(&slow, &answer(&slow, Millis(bed.now()))).await.unwrap(), None);
         // The state is right, but the input has been consumed.
-        let mut slow = slow;
         slow.task = bed.store.task(&task).await.unwrap();
         slow.number = 1;
         let before = bed.everything().await;

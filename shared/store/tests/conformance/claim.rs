@@ -126,7 +126,10 @@ async fn other_models_have_other_jobs() {
         bed.store.finish(&claim.job, claim.fence, &result).await.unwrap().unwrap();
         let pending = bed.store.pending(&task).await.unwrap().unwrap();
         let transition = crate::work::answer(&pending, Millis(bed.now()));
-        assert_eq!(bed.store.commit(&pending, &transition).await.unwrap().unwrap().ring, [big.clone()]);
+        assert_eq!(
+            bed.store.commit(&pending, &transition).await.unwrap().unwrap().ring,
+            std::slice::from_ref(&big)
+        );
         assert!(bed.claim(&boot).await.is_none());
         let claim = bed.store.claim(&big, &boot, "w", LEASE).await.unwrap().unwrap();
         assert!(matches!(claim.spec, JobSpec::Code { base, .. } if base == commit_id(1)));

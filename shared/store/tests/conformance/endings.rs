@@ -285,7 +285,7 @@ async fn a_job_that_ended_with_its_task_is_revived_with_its_journal() {
         let claim = bed.claim(&boot).await.unwrap();
         bed.step(&claim, 0).await;
         bed.pass(1);
-        assert_eq!(bed.store.pass_deadlines(10).await.unwrap(), [task.clone()]);
+        assert_eq!(bed.store.pass_deadlines(10).await.unwrap(), std::slice::from_ref(&task));
         bed.advance(&task).await;
         bed.store.end_cancelled(&claim.job, claim.fence).await.unwrap().unwrap();
         bed.advance(&task).await;

@@ -42,7 +42,7 @@ async fn all_is_refused_after(lose: impl AsyncFn(&Bed, &TaskId, &Claim)) {
 async fn sweep(bed: &Bed, claim: &Claim) {
     bed.pass(LEASE + 1);
     let lease = ExpiredLease { job: claim.job.clone(), fence: claim.fence };
-    assert_eq!(bed.store.expired_leases(10).await.unwrap(), [lease.clone()]);
+    assert_eq!(bed.store.expired_leases(10).await.unwrap(), std::slice::from_ref(&lease));
     assert!(bed.store.sweep_lease(&lease).await.unwrap().is_some());
 }
 
