@@ -3,8 +3,11 @@
 use std::io::{self, IsTerminal};
 
 use nightforge_llm::TRACING_TARGETS_WITH_BODIES;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::exit::Failure;
 use crate::output::{above_the_bar, colour_wanted};
@@ -20,20 +23,18 @@ pub(crate) fn start(level: &str) -> Result<(), Failure> {
         Ok(wanted) if !wanted.trim().is_empty() => wanted,
         _ => level.to_owned(),
     };
-    let mut filter = EnvFilter::builder().parse(&wanted).map_err(|error| {
+    let wanted = EnvFilter::builder().parse(&wanted).map_err(|error| {
         Failure::config(format!("{VARIABLE}={wanted}: {error}; write a level such as info"))
     })?;
-    // These write whole prompts and answers, whatever the level.
-    for target in TRACING_TARGETS_WITH_BODIES {
-        let off =
-            format!("{target}=off").parse().map_err(|error| Failure::config(format!("{target}: {error}")))?;
-        filter = filter.add_directive(off);
-    }
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    // These write whole prompts and answers; no directive, however exact, switches them on.
+    let without_bodies = filter_fn(|metadata| {
+        !TRACING_TARGETS_WITH_BODIES.iter().any(|target| metadata.target().starts_with(target))
+    });
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(AboveTheBar)
         .with_ansi(colour_wanted(io::stderr().is_terminal()))
-        .init();
+        .with_filter(wanted.and(without_bodies));
+    tracing_subscriber::registry().with(lines).init();
     Ok(())
 }
 

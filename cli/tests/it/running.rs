@@ -1,6 +1,7 @@
 //! Against a running process, and against the folder that it leaves behind.
 
 use std::io::BufReader;
+use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -124,21 +125,30 @@ fn up_answers_until_it_is_told_to_end() {
 }
 
 #[test]
-fn a_missing_sandbox_is_told_with_its_package() {
+fn a_sandbox_that_does_not_work_ends_up_and_is_told_by_the_demo() {
     let place = Place::new();
     let toml = format!(
         "[models.coder]\nname = \"m\"\n[[models.coder.endpoints]]\nurl = \"http://127.0.0.1:{}/v1\"\n",
         free_port()
     );
     place.write("nightforge.toml", &toml);
-    let up =
-        place.command(&["up", "--data", "up", "--listen", "127.0.0.1:0"]).env("PATH", "").output().unwrap();
-    let err = String::from_utf8(up.stderr).unwrap();
-    assert!(up.status.code() == Some(78) && err.contains("`bubblewrap`") && !err.contains("ready"), "{err}");
-    // The demo's own script may run without one, and says so.
-    let mut demo =
-        place.command(&["demo", "--pace", "600000", "--data", "demo"]).env("PATH", "").spawn().unwrap();
-    line_with(&mut BufReader::new(demo.stderr.take().unwrap()), "`bubblewrap`");
+    std::fs::create_dir(place.path("bin")).unwrap();
+    let bwrap = place.write("bin/bwrap", "#!/bin/sh\necho no namespaces here >&2\nexit 1\n");
+    std::fs::set_permissions(&bwrap, PermissionsExt::from_mode(0o755)).unwrap();
+    let with_it = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("PATH", place.path("bin"));
+        command
+    };
+
+    let mut up = with_it(&["up", "--data", "up", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+    let line = line_with(&mut BufReader::new(up.stderr.take().unwrap()), "did not run in it");
+    assert!(line.starts_with("error:") && line.contains(bwrap.to_str().unwrap()), "{line}");
+    assert_eq!(up.wait().unwrap().code(), Some(78));
+
+    // The demo's own script is part of the program; it may run without one, and says so.
+    let mut demo = with_it(&["demo", "--pace", "600000", "--data", "demo"]).spawn().unwrap();
+    line_with(&mut BufReader::new(demo.stderr.take().unwrap()), "without a sandbox");
     demo.kill().unwrap();
     demo.wait().unwrap();
 }

@@ -4,7 +4,7 @@ use nightforge_domain::state::Transition;
 use nightforge_domain::{Agent, Event, Input, JobNo, ModelName, TaskId};
 use sqlx::Row;
 
-use crate::rows::{json, number, parsed};
+use crate::rows::{json, number, parsed, without_nul};
 use crate::task_tx::TaskTx;
 use crate::{Store, StoreError, TaskRow};
 
@@ -120,7 +120,7 @@ async fn write_state(
     .bind(state.phase())
     .bind(i64::from(state.is_stopping()))
     .bind(state.head().map(|head| head.as_str().to_owned()))
-    .bind(transition.report.clone())
+    .bind(transition.report.as_deref().map(without_nul))
     .bind(finished)
     .execute(&mut *tx.tx)
     .await?;

@@ -131,8 +131,17 @@ impl Store {
                 return Ok(None);
             }
         };
-        let task = tx.row().await?;
-        tx.event(&Event::JobClaimed { job: job.no, fence, worker: worker.to_owned() }).await?;
+        let claim = Claim {
+            job,
+            fence,
+            spec,
+            model: model.clone(),
+            task: tx.row().await?,
+            steps: number(&row, "steps")?,
+            infra_failures: number(&row, "infra_failures")?,
+            claimed_at: tx.now,
+        };
+        tx.event(&Event::JobClaimed { job: claim.job.no, fence, worker: worker.to_owned() }).await?;
         sqlx::query(
             "INSERT INTO turns (model, owner, last_at)
              SELECT $1, $2, CASE WHEN COALESCE(max(last_at), 0) < $3 THEN $3 ELSE max(last_at) + 1 END
@@ -144,18 +153,8 @@ impl Store {
         .bind(tx.now.0)
         .execute(&mut *tx.tx)
         .await?;
-        let claimed_at = tx.now;
         tx.commit().await?;
-        Ok(Some(Claim {
-            job,
-            fence,
-            spec,
-            model: model.clone(),
-            task,
-            steps: number(&row, "steps")?,
-            infra_failures: number(&row, "infra_failures")?,
-            claimed_at,
-        }))
+        Ok(Some(claim))
     }
 
     /// Renews the leases of exactly these claims, each under its own condition, for `lease_ms` from now; the

@@ -5,7 +5,7 @@ use nightforge_domain::fault::FaultClass;
 use nightforge_domain::{Event, Fence, Input, JobId, JobResult, Millis, Step};
 use sqlx::Row;
 
-use crate::rows::{json, number};
+use crate::rows::{json, number, without_nul};
 use crate::task_tx::TaskTx;
 use crate::{Store, StoreError};
 
@@ -83,7 +83,7 @@ impl Store {
         .bind(job.task.as_str())
         .bind(i64::from(job.no.0))
         .bind(i64::from(step.ordinal))
-        .bind(&step.name)
+        .bind(without_nul(&step.name))
         .bind(&step.input_hash)
         .bind(step.output.to_string())
         .bind(step.duration_ms)
@@ -317,7 +317,7 @@ pub(crate) async fn leave(
     .bind(end.run_after.0)
     .bind(end.faults)
     .bind(end.infra_failures)
-    .bind((!end.error.is_empty()).then(|| end.error.clone()))
+    .bind((!end.error.is_empty()).then(|| without_nul(&end.error)))
     .bind(finished)
     .execute(&mut *tx.tx)
     .await?

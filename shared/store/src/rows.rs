@@ -89,6 +89,11 @@ pub(crate) fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> R
     serde_json::from_str(&text).map_err(|e| StoreError::corrupt(column, e))
 }
 
+/// The text as every database takes it: PostgreSQL refuses NUL, which outputs of programs may hold.
+pub(crate) fn without_nul(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
 /// A whole number that fits what it is read as.
 pub(crate) fn number<T>(row: &AnyRow, column: &'static str) -> Result<T, StoreError>
 where

@@ -1,8 +1,8 @@
 //! The first message of a coding session: where we are, what is done, the one feature. Run by the harness, so that
 //! no agent has to guess the project's state.
 
-use nightforge_domain::build::{Feature, Project};
 use nightforge_domain::CommitId;
+use nightforge_domain::build::{Feature, Project};
 use nightforge_llm::estimate_tokens;
 use serde_json::json;
 
@@ -12,10 +12,6 @@ use super::workspace::Workspace;
 
 /// The whole message fits into so many tokens.
 const MAX_TOKENS: u64 = 3_000;
-
-/// Lines of the diary and of the log that are shown at first; halved until the message fits.
-const DIARY_LINES: usize = 40;
-const LOG_LINES: usize = 20;
 
 /// What the message tells beside the files.
 pub(crate) struct Facts<'a> {
@@ -29,6 +25,38 @@ pub(crate) struct Facts<'a> {
     pub(crate) init: String,
 }
 
+/// How much of each part is shown, in lines and characters.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    diary_lines: usize,
+    log_lines: usize,
+    line: usize,
+    failure: usize,
+    description: usize,
+    step: usize,
+    short: usize,
+}
+
+impl Room {
+    const WHOLE: Room =
+        Room { diary_lines: 40, log_lines: 20, line: 300, failure: 1_500, description: 1_000, step: 300, short: 600 };
+
+    /// Less of everything; the feature itself loses last.
+    fn smaller(self) -> Room {
+        let feature_too = self.diary_lines <= 5;
+        let halved = |chars: usize| if feature_too { chars / 2 } else { chars };
+        Room {
+            diary_lines: self.diary_lines / 2,
+            log_lines: self.log_lines / 2,
+            line: self.line * 2 / 3,
+            failure: halved(self.failure).min(self.failure * 2 / 3),
+            description: halved(self.description),
+            step: halved(self.step),
+            short: halved(self.short),
+        }
+    }
+}
+
 /// Renders the message from the workspace's files and history.
 ///
 /// # Errors
@@ -38,43 +66,55 @@ pub(crate) async fn message(workspace: &Workspace, facts: &Facts<'_>) -> anyhow:
     let (diary, log) = workspace
         .git(move |repository| {
             let diary = repository.file_at(&base, PROGRESS)?.unwrap_or_default();
-            Ok((String::from_utf8_lossy(&diary).into_owned(), repository.log(&base, LOG_LINES)?))
+            let log = repository.log(&base, Room::WHOLE.log_lines)?;
+            let log: Vec<String> = log.iter().map(|entry| format!("{} {}", entry.short_id, entry.subject)).collect();
+            Ok((String::from_utf8_lossy(&diary).into_owned(), log))
         })
         .await?;
-    let (mut diary_lines, mut log_lines, mut failure_chars) = (DIARY_LINES, LOG_LINES, 1_500);
+    let mut room = Room::WHOLE;
     loop {
-        let diary: Vec<&str> = diary.lines().collect();
-        let last = &diary[diary.len().saturating_sub(diary_lines)..];
-        let log: Vec<String> =
-            log.iter().take(log_lines).map(|entry| format!("{} {}", entry.short_id, one_line(&entry.subject, 100))).collect();
-        let text = Prompt::CoderBearings.render(json!({
-            "directory": facts.directory,
-            "project": facts.project.name,
-            "test_command": facts.project.test_command.replace("{files}", "<test files>"),
-            "build_command": facts.project.build_command,
-            "passed": facts.passed,
-            "total": facts.total,
-            "progress": last.join("\n"),
-            "log": log.join("\n"),
-            "init": one_line(&facts.init, 600),
-            "feature": facts.feature.id,
-            "description": facts.feature.draft.description,
-            "steps": facts.feature.draft.steps,
-            "test_file": facts.project.test_file(&facts.feature.id),
-            "attempt": facts.attempt,
-            "last_failure": facts.feature.last_failure.as_deref().map(|text| clipped(text, failure_chars)),
-        }))?;
-        if estimate_tokens(&text) <= MAX_TOKENS || diary_lines == 0 {
+        let text = render(facts, &diary, &log, room)?;
+        if estimate_tokens(&text) <= MAX_TOKENS || room.short == 0 {
             return Ok(text);
         }
-        diary_lines /= 2;
-        log_lines = log_lines.div_ceil(2);
-        failure_chars = failure_chars.div_ceil(2).max(400);
+        room = room.smaller();
     }
 }
 
+fn render(facts: &Facts<'_>, diary: &str, log: &[String], room: Room) -> anyhow::Result<String> {
+    let diary: Vec<&str> = diary.lines().collect();
+    let last = diary[diary.len().saturating_sub(room.diary_lines)..].iter().map(|line| clipped_line(line, room.line));
+    let commits = log.iter().take(room.log_lines).map(|line| one_line(line, room.line.min(100)));
+    let steps = facts.feature.draft.steps.iter().take(10).map(|step| one_line(step, room.step));
+    Prompt::CoderBearings.render(json!({
+        "directory": facts.directory,
+        "project": one_line(&facts.project.name, room.short.min(100)),
+        "test_command": one_line(&facts.project.test_command.replace("{files}", "<test files>"), room.short),
+        "build_command": facts.project.build_command.as_deref().map(|command| one_line(command, room.short)),
+        "passed": facts.passed,
+        "total": facts.total,
+        "progress": last.collect::<Vec<_>>().join("\n"),
+        "log": commits.collect::<Vec<_>>().join("\n"),
+        "init": one_line(&facts.init, room.short),
+        "feature": facts.feature.id,
+        "description": one_line(&facts.feature.draft.description, room.description),
+        "steps": steps.collect::<Vec<_>>(),
+        "test_file": facts.project.test_file(&facts.feature.id),
+        "attempt": facts.attempt,
+        "reopened": facts.feature.reopened > 0,
+        "last_failure": facts.feature.last_failure.as_deref().map(|text| end_of(text, room.failure)),
+    }))
+}
+
+/// A line of the diary keeps the white space before it, which sets notes apart.
+fn clipped_line(line: &str, chars: usize) -> String {
+    let text = line.trim_start();
+    let indent = if text.len() < line.len() { "  " } else { "" };
+    format!("{indent}{}", one_line(text, chars))
+}
+
 /// The last `chars` characters: a failure's end says most.
-fn clipped(text: &str, chars: usize) -> String {
+fn end_of(text: &str, chars: usize) -> String {
     let skip = text.chars().count().saturating_sub(chars);
     text.chars().skip(skip).collect()
 }

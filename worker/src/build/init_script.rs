@@ -25,7 +25,7 @@ pub(crate) struct InitRun {
 /// When this machine can't run a command.
 pub(crate) async fn run_once(runner: &Runner) -> anyhow::Result<InitRun> {
     let ran = runner.run(&format!("sh ./{INIT_SCRIPT}"), INIT_TIMEOUT).await?;
-    let text = if ran.passed() { "ok".to_owned() } else { ran.text(INIT_TIMEOUT) };
+    let text = if ran.passed() { "ok".to_owned() } else { ran.text() };
     Ok(InitRun { ok: ran.passed(), text })
 }
 

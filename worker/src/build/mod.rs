@@ -1,15 +1,20 @@
 //! The build harness: everything about a coding session that need not be thought about.
 
 mod bearings;
+mod burden;
 mod gate;
 mod init_script;
+mod keeping;
 mod progress;
 mod prompts;
+mod red;
 mod repetition;
 mod runner;
 mod session;
 mod staged;
 mod syntax;
+#[cfg(test)]
+mod tests;
 mod toolbox;
 mod workspace;
 

@@ -18,8 +18,8 @@ pub(crate) struct Calls(Vec<(String, String)>);
 impl Calls {
     /// Notes a call. The same call with the same result: three times in a row warns, five times ends; two calls in
     /// turn, likewise with three and five rounds.
-    pub(crate) fn note(&mut self, call: String, result: String) -> Repetition {
-        self.0.push((call, result));
+    pub(crate) fn note(&mut self, call: String, result: &str) -> Repetition {
+        self.0.push((call, without_durations(result)));
         let longest = self.in_a_row(1).max(self.in_a_row(2));
         match longest {
             0..3 => Repetition::None,
@@ -39,13 +39,31 @@ impl Calls {
     }
 }
 
+/// Test runners say how long they took, which is another result each time only to the letter: `0.003s`, `1.2 ms`.
+fn without_durations(result: &str) -> String {
+    let mut text = String::with_capacity(result.len());
+    let mut rest = result;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(at);
+        let end = from.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(from.len());
+        let (number, after) = from.split_at(end);
+        let unit = after.trim_start_matches(' ');
+        let is_duration = number.contains('.') && (unit.starts_with('s') || unit.starts_with("ms"));
+        text.push_str(before);
+        text.push_str(if is_duration { "#" } else { number });
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn play(calls: &str) -> Vec<Repetition> {
         let mut noted = Calls::default();
-        calls.split(' ').map(|call| noted.note(call.to_owned(), "same".to_owned())).collect()
+        calls.split(' ').map(|call| noted.note(call.to_owned(), "same")).collect()
     }
 
     #[test]
@@ -67,7 +85,15 @@ mod tests {
     fn another_result_is_progress() {
         let mut calls = Calls::default();
         for result in 0..9 {
-            assert_eq!(calls.note("run_tests".to_owned(), result.to_string()), Repetition::None);
+            assert_eq!(calls.note("run_tests".to_owned(), &result.to_string()), Repetition::None);
         }
+    }
+
+    #[test]
+    fn how_long_a_run_took_makes_no_other_result() {
+        let mut calls = Calls::default();
+        let last = (1..=5).map(|run| calls.note("run_tests".to_owned(), &format!("Ran 1 test in 0.00{run}s\n"))).last();
+        assert_eq!(last, Some(Repetition::End));
+        assert_eq!(without_durations("Ran 12 tests in 0.003s: 1.5 ms, 3.12 of 4.0"), "Ran 12 tests in #s: # ms, 3.12 of 4.0");
     }
 }

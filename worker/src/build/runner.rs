@@ -11,7 +11,7 @@ use crate::sandbox::{CommandOutput, Exit, RunOptions, Sandbox};
 use crate::tools::clip;
 
 /// A whole test run may take so long.
-pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(300);
+const TEST_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A build or check may take so long.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(600);
@@ -28,6 +28,7 @@ pub(crate) struct Runner {
     sandbox: Sandbox,
     folder: PathBuf,
     repository: Option<PathBuf>,
+    test_timeout: Duration,
 }
 
 /// How a command ended, as text for the agent and as a verdict for the harness.
@@ -37,6 +38,8 @@ pub(crate) struct Ran {
     pub(crate) exit: Exit,
     /// Its output, clipped.
     pub(crate) output: String,
+    /// What it was given.
+    pub(crate) timeout: Duration,
 }
 
 impl Runner {
@@ -46,7 +49,14 @@ impl Runner {
             sandbox: sandbox.clone(),
             folder: workspace.project(),
             repository: Some(workspace.repository().to_owned()),
+            test_timeout: TEST_TIMEOUT,
         }
+    }
+
+    /// The same with another time limit for a run of tests.
+    #[cfg(test)]
+    pub(crate) fn with_test_timeout(self, test_timeout: Duration) -> Self {
+        Self { test_timeout, ..self }
     }
 
     /// The same before there is a commit.
@@ -80,11 +90,11 @@ impl Runner {
                     std::io::ErrorKind::InvalidInput | std::io::ErrorKind::ArgumentListTooLong
                 ) =>
             {
-                return Ok(Ran { exit: Exit::Code(126), output: error.to_string() });
+                return Ok(Ran { exit: Exit::Code(126), output: error.to_string(), timeout });
             }
             Err(error) => return Err(error).context("the sandbox can't start a command"),
         };
-        Ok(Ran { exit, output: clip(&output, None) })
+        Ok(Ran { exit, output: clip(&output, None), timeout })
     }
 
     /// Runs test files.
@@ -92,7 +102,7 @@ impl Runner {
     /// # Errors
     /// When this machine can't run them.
     pub(crate) async fn test(&self, project: &Project, files: &[String]) -> anyhow::Result<Ran> {
-        self.run(&project.test_command_for(files.iter().map(String::as_str)), TEST_TIMEOUT).await
+        self.run(&project.test_command_for(files.iter().map(String::as_str)), self.test_timeout).await
     }
 
     /// Runs the project's build or check.
@@ -116,19 +126,19 @@ impl Ran {
     }
 
     /// How it ended, in a few words.
-    pub(crate) fn verdict(&self, timeout: Duration) -> String {
+    pub(crate) fn verdict(&self) -> String {
         match self.exit {
             Exit::Code(code) => format!("exit code {code}"),
             Exit::Signal(signal) => format!("ended by signal {signal}"),
-            Exit::TimedOut => format!("not finished after {} s, ended", timeout.as_secs()),
+            Exit::TimedOut => format!("not finished after {} s, ended", self.timeout.as_secs()),
         }
     }
 
     /// Verdict and output, for the agent.
-    pub(crate) fn text(&self, timeout: Duration) -> String {
+    pub(crate) fn text(&self) -> String {
         let output = self.output.trim_end();
         let output = if output.is_empty() { "(no output)" } else { output };
-        format!("{}\n{output}", self.verdict(timeout))
+        format!("{}\n{output}", self.verdict())
     }
 }
 

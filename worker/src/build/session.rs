@@ -4,7 +4,7 @@
 use nightforge_domain::build::{Build, Feature, Project, feature_list};
 use nightforge_domain::contract::{Action, CodingAction};
 use nightforge_domain::{CommitId, FeatureId, SessionOutcome, SessionReport};
-use nightforge_llm::{Message, estimate_tokens};
+use nightforge_llm::{Message, Role, estimate_tokens};
 use serde::{Deserialize, Serialize};
 
 use super::bearings::{self, Facts};
@@ -27,8 +27,14 @@ const COMPACT_AT: f64 = 0.75;
 /// At this share the session ends.
 const FULL_AT: f64 = 0.95;
 
-/// The newest results stay whole.
-const WHOLE_RESULTS: usize = 5;
+/// Old results are made short at most so often: each time costs the server its prefix cache.
+const MAX_COMPACTIONS: u32 = 2;
+
+/// And only where that frees so much of the prompt budget.
+const WORTH_IT: f64 = 0.1;
+
+/// The newest results stay whole; fewer of them where that is not enough.
+const WHOLE_RESULTS: [usize; 2] = [5, 2];
 
 /// A coding session on one feature.
 pub(crate) struct Session<'a> {
@@ -38,10 +44,15 @@ pub(crate) struct Session<'a> {
     build: &'a Build,
     feature: &'a Feature,
     first_commit: &'a CommitId,
+    /// The last good commit.
     base: CommitId,
+    /// The files as the agent found them: `base`, and what `init.sh` made.
+    start: CommitId,
     number: u32,
     attempt: u32,
     messages: Vec<Message>,
+    compactions: u32,
+    /// The files after the last step that is kept.
     checkpoint: CommitId,
     red: bool,
     tool_calls: u32,
@@ -49,6 +60,14 @@ pub(crate) struct Session<'a> {
     calls: Calls,
     /// Whether the workspace's files are there: a replay needs none.
     live: bool,
+}
+
+/// How a session begins; journaled.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Beginning {
+    /// The first message.
+    text: String,
+    start: CommitId,
 }
 
 /// How the turns ended.
@@ -91,11 +110,14 @@ impl<'a> Session<'a> {
             feature,
             first_commit,
             base: base.clone(),
+            start: base.clone(),
             number,
             attempt,
             messages: Vec::new(),
+            compactions: 0,
             checkpoint: base.clone(),
-            red: false,
+            // A feature that passed before has its test, and the verification saw it fail.
+            red: feature.reopened > 0,
             tool_calls: 0,
             refusals: 0,
             calls: Calls::default(),
@@ -125,8 +147,8 @@ impl<'a> Session<'a> {
         let prompts = version(&[Prompt::CoderSystem, Prompt::CoderBearings]);
         let (passed, total) = self.build.progress();
         let inputs = (prompts, self.feature.id.clone(), self.attempt, self.base.clone());
-        let text: String = context
-            .step("bearings", &inputs, async |_| {
+        let beginning: Beginning = context
+            .step("bearings", &inputs, async |context| {
                 let init = self.go_live().await?;
                 let facts = Facts {
                     directory: self.runner.directory().display().to_string(),
@@ -138,10 +160,17 @@ impl<'a> Session<'a> {
                     base: &self.base,
                     init,
                 };
-                Ok(bearings::message(self.workspace, &facts).await?)
+                let text = bearings::message(self.workspace, &facts).await?;
+                let now = context.store.now().await?;
+                // What `init.sh` makes is not the agent's doing, so the rule that the test comes first spares it.
+                let before = Before { checkpoint: self.base.clone(), red: true, now };
+                let start = self.toolbox().keep(&before).await?.checkpoint;
+                Ok(Beginning { text, start })
             })
             .await?;
-        self.messages = vec![Message::system(Prompt::CoderSystem.render(())?), Message::user(text)];
+        self.start = beginning.start.clone();
+        self.checkpoint = beginning.start;
+        self.messages = vec![Message::system(Prompt::CoderSystem.render(())?), Message::user(beginning.text)];
         Ok(())
     }
 
@@ -212,7 +241,7 @@ impl<'a> Session<'a> {
         if self.refusals >= MAX_REFUSALS {
             return Some(self.failed(format!("the gate refused {MAX_REFUSALS} times; last: {}", outcome.text)));
         }
-        match self.calls.note(action, outcome.text) {
+        match self.calls.note(action, &outcome.text) {
             Repetition::None => {}
             Repetition::Warn => result.push_str(
                 "\nYou have made this call before, with the same result. Do something else: read the message, change the code, or finish with outcome blocked.",
@@ -240,22 +269,26 @@ impl<'a> Session<'a> {
             features: &self.build.features,
             feature: self.feature,
             base: &self.base,
+            start: &self.start,
             first_commit: self.first_commit,
         }
     }
 
     /// Makes old results short when the budget gets tight; false when that is not enough.
     fn fit(&mut self, budget: u64) -> bool {
-        let size = |messages: &[Message]| -> u64 { messages.iter().map(|m| estimate_tokens(&m.content)).sum() };
-        if size(&self.messages) as f64 > budget as f64 * COMPACT_AT {
-            let results = self.messages.len().saturating_sub(2 + 2 * WHOLE_RESULTS);
-            for message in self.messages.iter_mut().skip(2).take(results) {
-                if message.role == nightforge_llm::Role::User && message.content.len() > 200 {
-                    message.content = format!("{} [shortened]", one_line(&message.content, 120));
-                }
+        for whole in WHOLE_RESULTS {
+            let size = size(&self.messages);
+            if size <= share(budget, COMPACT_AT) || self.compactions >= MAX_COMPACTIONS {
+                break;
+            }
+            let shortened = shortened(&self.messages, whole);
+            if size.saturating_sub(self::size(&shortened)) >= share(budget, WORTH_IT) {
+                self.messages = shortened;
+                self.compactions += 1;
+                break;
             }
         }
-        size(&self.messages) as f64 <= budget as f64 * FULL_AT
+        size(&self.messages) <= share(budget, FULL_AT)
     }
 
     /// Ends in one commit, whatever happened: the proof with its code, or the note alone.
@@ -266,9 +299,13 @@ impl<'a> Session<'a> {
                 self.go_live().await?;
                 let now = context.store.now().await?;
                 let proven = !matches!(ending.outcome, SessionOutcome::Failed { .. } | SessionOutcome::HandedOver);
-                let changed = self.checkpoint != self.base;
-                if !proven {
-                    let (name, kept) = (format!("refs/nightforge/attempts/{}/{}", self.feature.id, self.number), self.checkpoint.clone());
+                let changed = self.checkpoint != self.start;
+                if proven {
+                    // What the gate judged, without what its runs left behind.
+                    self.workspace.restore(&self.checkpoint, None).await?;
+                } else {
+                    let name = format!("refs/nightforge/attempts/{}/{}", self.feature.id, self.number);
+                    let kept = self.checkpoint.clone();
                     self.workspace.git(move |repository| Ok(repository.set_ref(&name, &kept)?)).await?;
                     self.workspace.restore(&self.base, None).await?;
                 }
@@ -320,4 +357,26 @@ impl<'a> Session<'a> {
             }
         }
     }
+}
+
+fn share(budget: u64, share: f64) -> u64 {
+    (budget as f64 * share) as u64
+}
+
+fn size(messages: &[Message]) -> u64 {
+    messages.iter().map(|message| estimate_tokens(&message.content) + 4).sum()
+}
+
+/// The conversation with all but the last `whole` results as one line each. The instructions and the bearings stay.
+fn shortened(messages: &[Message], whole: usize) -> Vec<Message> {
+    let old = messages.len().saturating_sub(2 * whole);
+    let short = |(place, message): (usize, &Message)| {
+        let is_old_result = (2..old).contains(&place) && message.role == Role::User;
+        if is_old_result && message.content.len() > 200 {
+            Message::user(format!("{} [shortened]", one_line(&message.content, 120)))
+        } else {
+            message.clone()
+        }
+    };
+    messages.iter().enumerate().map(short).collect()
 }

@@ -1,4 +1,4 @@
-//! The coding agent's tools: dispatch, the rule that the test comes first, and protection of what the harness owns.
+//! The coding agent's tools: dispatch, and the rule that the test comes first.
 
 use std::time::Duration;
 
@@ -8,8 +8,10 @@ use nightforge_domain::{CommitId, Millis};
 use serde::{Deserialize, Serialize};
 
 use super::gate::{Gate, Verdict};
-use super::progress::{FEATURE_LIST, PROGRESS};
-use super::runner::{Ran, Runner, TEST_TIMEOUT};
+use super::init_script;
+use super::keeping::listed;
+use super::red::{Red, is_below, is_test_support, judge_red};
+use super::runner::Runner;
 use super::syntax;
 use super::workspace::Workspace;
 use crate::engine::Failure;
@@ -26,7 +28,10 @@ pub(crate) struct Toolbox<'a> {
     pub(crate) project: &'a Project,
     pub(crate) features: &'a [Feature],
     pub(crate) feature: &'a Feature,
+    /// The last good commit.
     pub(crate) base: &'a CommitId,
+    /// The files as the agent found them: `base`, and what `init.sh` made.
+    pub(crate) start: &'a CommitId,
     pub(crate) first_commit: &'a CommitId,
 }
 
@@ -85,22 +90,33 @@ impl Toolbox<'_> {
             outcome.text = refusal;
             return Ok(outcome);
         }
-        outcome.text = match self.dispatch(action, before, &mut outcome).await {
-            Ok(text) => text,
-            Err(ToolError::ForModel(reason)) => format!("ERROR: {reason}"),
+        let done = match self.dispatch(action, before, &mut outcome).await {
+            Ok(text) => {
+                outcome.text = text;
+                true
+            }
+            Err(ToolError::ForModel(reason)) => {
+                outcome.text = format!("ERROR: {reason}");
+                false
+            }
             Err(ToolError::Operator(error)) => return Err(Failure::Machine(error)),
         };
-        if changes_files(action) {
-            if let Some(note) = self.protect().await? {
-                outcome.text = format!("{}\n{note}", outcome.text);
-            }
-            outcome.checkpoint = self.workspace.checkpoint(&before.checkpoint, before.now).await?;
+        if !changes_files(action) {
+            return Ok(outcome);
         }
-        if !before.red && self.wrote_its_test(action) && !outcome.text.starts_with("ERROR") {
+        if done && !before.red && self.wrote_its_test(action) {
             let (red, said) = self.look_for_red().await?;
             outcome.red = red;
             outcome.text = format!("{}\n{said}", outcome.text);
         }
+        let kept = self.keep(before).await?;
+        for note in &kept.notes {
+            outcome.text = format!("{}\n{note}", outcome.text);
+        }
+        if kept.undone {
+            outcome.red = before.red;
+        }
+        outcome.checkpoint = kept.checkpoint;
         Ok(outcome)
     }
 
@@ -121,7 +137,7 @@ impl Toolbox<'_> {
                 self.files(move |files| tools::search_text(files, &pattern, path.as_deref())).await
             }
             Action::WriteFile { path, content } => {
-                let name = path.clone();
+                let name = tools::project_path(&path)?;
                 let text = self.files(move |files| tools::write_file(files, &path, &content)).await?;
                 Ok(match syntax::complaint(self.runner, &name).await? {
                     Some(complaint) => format!("{text}\nBut {name} does not parse:\n{complaint}"),
@@ -129,7 +145,7 @@ impl Toolbox<'_> {
                 })
             }
             Action::EditFile { path, old_text, new_text } => self.edit(path, old_text, new_text).await,
-            Action::RunCommand { command, timeout_s } => self.command(&command, timeout_s, before.red).await,
+            Action::RunCommand { command, timeout_s } => self.command(&command, timeout_s).await,
             Action::RunTests { file } => self.tests(file).await,
             Action::RevertTo { target } => self.revert(&target).await,
             Action::Finish { outcome: FinishOutcome::Blocked, .. } => {
@@ -162,7 +178,7 @@ impl Toolbox<'_> {
         let test_file = self.test_file();
         // A path that leads outside is refused by the tool itself, in its own words.
         let path = tools::project_path(path).ok()?;
-        if red || path == test_file || self.is_test_support(&path) {
+        if red || is_test_support(&test_file, &path) {
             return None;
         }
         Some(format!(
@@ -173,15 +189,6 @@ impl Toolbox<'_> {
     /// The feature's one test file.
     pub(crate) fn test_file(&self) -> String {
         self.project.test_file(&self.feature.id)
-    }
-
-    /// Whether a path lies in the folder of the feature's test file.
-    pub(crate) fn is_test_support(&self, path: &str) -> bool {
-        let test_file = self.test_file();
-        match test_file.rsplit_once('/') {
-            Some((folder, _)) => is_below(path, folder),
-            None => path == test_file,
-        }
     }
 
     fn wrote_its_test(&self, action: &Action) -> bool {
@@ -196,7 +203,7 @@ impl Toolbox<'_> {
             return Ok((false, format!("NOT RED: {test_file} does not parse. Mend it.\n{complaint}")));
         }
         let ran = self.runner.test(self.project, std::slice::from_ref(&test_file)).await?;
-        let text = ran.text(TEST_TIMEOUT);
+        let text = ran.text();
         Ok(match judge_red(&ran) {
             Red::Fails => (true, format!("RED: the test fails, as it should before the feature exists. Now write the feature.\n{text}")),
             Red::Passes => (false, format!("NOT RED: the test passes although nothing was built. Make it check what is new. If the feature works already, finish with outcome done.\n{text}")),
@@ -204,26 +211,14 @@ impl Toolbox<'_> {
         })
     }
 
-    async fn files<T: Send + 'static>(
+    /// Runs a file tool beside the runtime.
+    pub(crate) async fn files<T: Send + 'static>(
         &self,
         tool: impl FnOnce(&Files) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let (folder, protected) = (self.workspace.project(), self.protected());
         let done = tokio::task::spawn_blocking(move || tool(&Files::open(&folder, protected)?)).await;
         done.map_err(|error| ToolError::Operator(anyhow::Error::new(error)))?
-    }
-
-    /// Paths that no tool of the agent may write: the registry, the diary, the tests of proven features.
-    pub(crate) fn protected(&self) -> Vec<String> {
-        let mut paths = vec![FEATURE_LIST.to_owned(), PROGRESS.to_owned()];
-        paths.extend(self.passed_tests());
-        paths
-    }
-
-    /// Test files of the features that passed before this session.
-    pub(crate) fn passed_tests(&self) -> Vec<String> {
-        let passed = self.features.iter().filter(|feature| feature.passes() && feature.id != self.feature.id);
-        passed.map(|feature| self.project.test_file(&feature.id)).collect()
     }
 
     async fn edit(&self, path: String, old_text: String, new_text: String) -> Result<String, ToolError> {
@@ -242,42 +237,14 @@ impl Toolbox<'_> {
         Err(ToolError::ForModel(format!("the edit was undone, because {path} would no longer parse:\n{complaint}")))
     }
 
-    async fn command(&self, command: &str, timeout_s: Option<u32>, red: bool) -> Result<String, ToolError> {
+    async fn command(&self, command: &str, timeout_s: Option<u32>) -> Result<String, ToolError> {
         if command.trim_end().ends_with('&') {
             return Err(ToolError::ForModel(
                 "commands must end by themselves; leave out the trailing & and test with a program that starts and stops what it needs".to_owned(),
             ));
         }
         let timeout = Duration::from_secs(u64::from(timeout_s.unwrap_or(COMMAND_TIMEOUT_S).clamp(1, LONGEST_COMMAND_S)));
-        let ran = self.runner.run(command, timeout).await?;
-        let text = ran.text(timeout);
-        if !red && let Some(changed) = self.undo_untested_changes().await? {
-            return Ok(format!("{text}\nThese changes were undone, the test comes first: {changed}"));
-        }
-        Ok(text)
-    }
-
-    /// Before RED, a command must not change anything but tests either.
-    async fn undo_untested_changes(&self) -> anyhow::Result<Option<String>> {
-        let changed = self.changed_since_base().await?;
-        let untested: Vec<String> =
-            changed.into_iter().filter(|path| !self.is_test_support(path) && *path != self.test_file()).collect();
-        for path in &untested {
-            self.workspace.restore(self.base, Some(path.clone())).await?;
-        }
-        Ok((!untested.is_empty()).then(|| untested.join(", ")))
-    }
-
-    /// Paths that differ from the session's start.
-    pub(crate) async fn changed_since_base(&self) -> anyhow::Result<Vec<String>> {
-        let (project, base) = (self.workspace.project(), self.base.clone());
-        self.workspace
-            .git(move |repository| {
-                let now = repository.snapshot(&project, Some(&base))?;
-                let changes = repository.changed_paths(repository.tree_of(&base)?, now)?;
-                Ok(changes.into_iter().map(|change| change.path).collect())
-            })
-            .await
+        Ok(self.runner.run(command, timeout).await?.text())
     }
 
     async fn tests(&self, file: Option<String>) -> Result<String, ToolError> {
@@ -290,7 +257,7 @@ impl Toolbox<'_> {
         }
         let ran = self.runner.test(self.project, &files).await?;
         let verdict = if ran.passed() { "PASSED" } else { "FAILED" };
-        Ok(format!("{verdict}: {}\n{}", files.join(", "), ran.text(TEST_TIMEOUT)))
+        Ok(format!("{verdict}: {}\n{}", listed(&files), ran.text()))
     }
 
     /// Everything that has to pass: proven features' tests and this feature's own.
@@ -310,57 +277,19 @@ impl Toolbox<'_> {
 
     async fn revert(&self, target: &str) -> Result<String, ToolError> {
         if target == "session_start" {
-            self.workspace.restore(self.base, None).await?;
-            return Ok("Everything is as it was at the session's start.".to_owned());
+            self.workspace.restore(self.start, None).await?;
+            // What it makes and git does not know, empty folders for example, went away as well.
+            let init = init_script::run_once(self.runner).await?;
+            let init = if init.ok { String::new() } else { format!(" But init.sh fails: {}", init.text) };
+            return Ok(format!("Everything is as it was at the session's start.{init}"));
         }
         let path = tools::project_path(target)?;
-        if !self.changed_since_base().await?.iter().any(|changed| is_below(changed, &path)) {
+        if !self.changed_since(self.start).await?.iter().any(|changed| is_below(changed, &path)) {
             return Err(ToolError::ForModel(format!("{path} has not changed since the session's start")));
         }
-        self.workspace.restore(self.base, Some(path.clone())).await?;
+        self.workspace.restore(self.start, Some(path.clone())).await?;
         Ok(format!("{path} is as it was at the session's start."))
     }
-
-    /// Puts back what the harness owns, where a command changed it.
-    async fn protect(&self) -> anyhow::Result<Option<String>> {
-        let protected = self.protected();
-        let touched: Vec<String> =
-            self.changed_since_base().await?.into_iter().filter(|path| protected.contains(path)).collect();
-        for path in &touched {
-            self.workspace.restore(self.base, Some(path.clone())).await?;
-        }
-        Ok((!touched.is_empty()).then(|| {
-            format!("ERROR: these files belong to the harness and were put back: {}", touched.join(", "))
-        }))
-    }
-}
-
-/// What running a test on a tree without its feature shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Red {
-    /// As it should.
-    Fails,
-    /// It proves nothing.
-    Passes,
-    /// It did not run to its end; that proves nothing either.
-    Broken,
-}
-
-/// Judges a run over a tree without the feature. Unresolved names and imports count as red; a command that can't be
-/// run, or does not end, does not.
-pub(crate) fn judge_red(ran: &Ran) -> Red {
-    if ran.passed() {
-        Red::Passes
-    } else if ran.is_broken_runner() || ran.exit == crate::sandbox::Exit::TimedOut {
-        Red::Broken
-    } else {
-        Red::Fails
-    }
-}
-
-/// Whether `path` is `folder`, or lies in it.
-fn is_below(path: &str, folder: &str) -> bool {
-    folder == "." || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn changes_files(action: &Action) -> bool {

@@ -11,7 +11,7 @@ use nightforge_domain::{CommitId, Fence, JobId, Millis};
 use nightforge_store::Claim;
 
 use crate::branch::repository_path;
-use crate::project::{Repository, remove_folder};
+use crate::project::{ProjectError, Repository, remove_folder};
 use crate::sandbox::Sandbox;
 
 /// A claim's own folder.
@@ -121,9 +121,7 @@ impl Workspace {
     pub(crate) async fn second(&self, name: &str, commit: &CommitId) -> anyhow::Result<PathBuf> {
         let (this, commit, folder) = (self.clone(), commit.clone(), self.folder.join(name));
         blocking(move || {
-            if folder.exists() {
-                remove_folder(&folder)?;
-            }
+            remove_folder(&folder)?;
             std::fs::create_dir_all(&folder)?;
             Repository::open(&this.repository)?.checkout(&commit, &folder)?;
             this.sandbox.own(&folder)?;
@@ -186,6 +184,33 @@ impl Workspace {
         self.git(move |repository| Ok(repository.restore(&commit, &project, path.as_deref())?)).await
     }
 
+    /// Puts these paths back to `commit`.
+    ///
+    /// # Errors
+    /// When git or the disk fails.
+    pub(crate) async fn restore_paths(&self, commit: &CommitId, paths: Vec<String>) -> anyhow::Result<()> {
+        let (project, commit) = (self.project(), commit.clone());
+        self.git(move |repository| {
+            for path in paths {
+                match repository.restore(&commit, &project, Some(&path)) {
+                    // It went away with a folder that was put back before it.
+                    Err(ProjectError::NoSuchPath(_)) => {}
+                    restored => restored?,
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Moves the ignored folders of one project folder to another that has none of that name. Returns what was moved.
+    ///
+    /// # Errors
+    /// When git or the disk fails.
+    pub(crate) async fn lend(&self, from: PathBuf, to: PathBuf) -> anyhow::Result<Vec<String>> {
+        self.git(move |repository| move_ignored(repository, &from, &to)).await
+    }
+
     /// Runs a git operation of the harness.
     ///
     /// # Errors
@@ -213,18 +238,43 @@ impl Workspace {
         }
         older.sort_unstable();
         if let Some((.., newest)) = older.last() {
-            for name in repository.ignored_folders(&newest.join("project"))? {
-                let target = self.project().join(&name);
-                if !target.exists() {
-                    std::fs::rename(newest.join("project").join(&name), target)?;
-                }
-            }
+            move_ignored(repository, &newest.join("project"), &self.project())?;
         }
         for (.., folder) in older {
             remove_folder(&folder)?;
         }
         Ok(())
     }
+}
+
+/// Moves ignored top-level folders; what has the name already stays. Names are single ones and the kind was looked at
+/// without following links, so nothing outside of the two folders is touched, whatever an agent put there.
+fn move_ignored(repository: &Repository, from: &Path, to: &Path) -> anyhow::Result<Vec<String>> {
+    let mut moved = Vec::new();
+    for name in repository.ignored_folders(from)? {
+        // A link that leads nowhere has the name, too.
+        if to.join(&name).symlink_metadata().is_err() {
+            std::fs::rename(from.join(&name), to.join(&name)).with_context(|| format!("taking over {name}"))?;
+            moved.push(name);
+        }
+    }
+    Ok(moved)
+}
+
+/// Moves folders back that were lent; one that the run removed is gone.
+///
+/// # Errors
+/// When the disk fails.
+pub(crate) fn give_back(names: &[String], from: &Path, to: &Path) -> anyhow::Result<()> {
+    for name in names {
+        match std::fs::rename(from.join(name), to.join(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("giving back {name}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Runs blocking work beside the runtime.

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
 
 use super::confine::{Account, Confinement, Stage, number};
-use super::spawner::{self, Handshake, Prepared};
+use super::spawner::{self, Prepared};
 use super::{NoSandbox, PROJECT, Request, RunOptions, SANDBOX_UID};
 
 const HOME: &str = "/home/agent";
@@ -110,7 +110,7 @@ impl Bubblewrap {
         let options = RunOptions { read_only_workspace: true, ..RunOptions::default() };
         let command = "cd / && echo $((40 + 2))";
         let request = Request { workspace: Path::new("/usr"), git_dir: None, command, options: &options };
-        let Prepared { command, mut output, handshake, .. } = self.prepare(&request)?;
+        let Prepared { command, mut output, gate, .. } = self.prepare(&request)?;
         let mut child = match spawner::start_blocking(command) {
             Ok(child) => child,
             Err(error) => {
@@ -119,9 +119,9 @@ impl Bubblewrap {
                 return Err(io::Error::new(error.kind(), format!("{said}{error}")));
             }
         };
-        if let Some(handshake) = &handshake {
+        if let Some(mut gate) = gate.as_ref() {
             // An error means that it has ended already; its output says why.
-            let _ = (&handshake.gate).write_all(b"go\n");
+            let _ = gate.write_all(b"go\n");
         }
         let mut said = Vec::new();
         let mut ended = false;
@@ -171,9 +171,7 @@ impl Bubblewrap {
             arguments.bind("--ro-bind", &seen(source)?, inside);
         }
 
-        let (info, info_inside) = io::pipe()?;
-        let mut inherited = vec![OwnedFd::from(info_inside)];
-        arguments.add(["--info-fd", &number(&inherited[0])]);
+        let mut inherited = Vec::new();
         for (path, text) in self.names() {
             let file = in_memory(&text)?;
             arguments.add(["--ro-bind-data", &number(&file), path]);
@@ -207,7 +205,7 @@ impl Bubblewrap {
             confinement = confinement.drop_to(account, stage);
         }
         confinement.install(&mut command);
-        Ok(Prepared { command, output, handshake: Some(Handshake { gate, info }), scratch: None })
+        Ok(Prepared { command, output, gate: Some(gate), scratch: None })
     }
 
     /// `/etc/passwd` and `/etc/group` with the sandbox's own user only.

@@ -106,6 +106,7 @@ impl Stage {
 /// Everything that a child does before it becomes the program.
 #[derive(Debug)]
 pub(super) struct Confinement {
+    /// The parent to die with.
     harness: Option<Pid>,
     stage: Option<Stage>,
     account: Option<Account>,
@@ -114,12 +115,12 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Dies with the harness, holds its limits, inherits no descriptor but 0 to 2 and `inherited`.
+    /// Holds limits, inherits no descriptor but 0 to 2 and `inherited`.
     pub(super) fn new(inherited: Vec<OwnedFd>) -> Self {
         let limits =
             [(Resource::Fsize, MAX_FILE_BYTES), (Resource::Nofile, MAX_OPEN_FILES), (Resource::Core, 0)];
         Self {
-            harness: Some(rustix::process::getpid()),
+            harness: None,
             stage: None,
             account: None,
             limits: limits.map(|(resource, wanted)| {
@@ -135,6 +136,14 @@ impl Confinement {
     pub(super) fn drop_to(mut self, account: Account, stage: Stage) -> Self {
         self.account = Some(account);
         self.stage = Some(stage);
+        self
+    }
+
+    /// Dies with the thread that starts it. Not for bubblewrap, which sees to that itself at the right moment:
+    /// when it is killed early, it leaves a child that waits for it for ever; when it is not, the child finds
+    /// the gate closed.
+    pub(super) fn die_with_harness(mut self) -> Self {
+        self.harness = Some(rustix::process::getpid());
         self
     }
 
@@ -173,10 +182,12 @@ impl Confinement {
             rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(|e| ("group", e))?;
             rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(|e| ("user", e))?;
         }
-        // After the change of user, which clears it. bubblewrap sets it too, but only some way into its start.
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| ("parent", e))?;
-        if rustix::process::getppid() != self.harness {
-            return Err(("parent", Errno::SRCH));
+        if self.harness.is_some() {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(|e| ("parent", e))?;
+            if rustix::process::getppid() != self.harness {
+                return Err(("parent", Errno::SRCH));
+            }
         }
         Ok(())
     }

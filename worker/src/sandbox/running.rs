@@ -1,5 +1,6 @@
 //! A program that was started: its output, its end, and the end of everything that it started.
 
+use std::fs;
 use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +15,6 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::Child;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::spawner::Handshake;
 use super::{CommandOutput, Exit, OUTPUT_LIMIT};
 
 /// A sandbox stands after some 10 ms; a machine under load may take longer.
@@ -28,7 +28,7 @@ pub(super) struct Running {
     /// The program's own id is its group's.
     group: Option<Pid>,
     output: Receiver,
-    handshake: Option<(UnixStream, Receiver)>,
+    gate: Option<UnixStream>,
     /// The sandbox's first process. When it is gone the kernel has ended all others.
     first: Option<OwnedFd>,
     _scratch: Option<tempfile::TempDir>,
@@ -45,19 +45,19 @@ impl Running {
     pub(super) fn new(
         child: Child,
         output: PipeReader,
-        handshake: Option<Handshake>,
+        gate: Option<std::os::unix::net::UnixStream>,
         scratch: Option<tempfile::TempDir>,
     ) -> io::Result<Self> {
-        let handshake = match handshake {
-            Some(Handshake { gate, info }) => {
+        let gate = match gate {
+            Some(gate) => {
                 gate.set_nonblocking(true)?;
-                Some((UnixStream::from_std(gate)?, Receiver::from_owned_fd(info.into())?))
+                Some(UnixStream::from_std(gate)?)
             }
             None => None,
         };
         let output = Receiver::from_owned_fd(output.into())?;
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Ok(Self { child, group, output, handshake, first: None, _scratch: scratch })
+        Ok(Self { child, group, output, gate, first: None, _scratch: scratch })
     }
 
     /// Until the last process is dead.
@@ -92,7 +92,7 @@ impl Running {
 
     /// Waits for the sandbox to stand, takes hold of its first process, and lets the command run.
     async fn open_the_gate(&mut self) -> io::Result<()> {
-        let Some((mut gate, mut info)) = self.handshake.take() else { return Ok(()) };
+        let Some(mut gate) = self.gate.take() else { return Ok(()) };
         let mut word = [0; 16];
         let stands = timeout(SETUP, gate.read(&mut word)).await.map_err(|_| not_started("no answer"))?;
         if !matches!(stands, Ok(1..)) {
@@ -100,11 +100,8 @@ impl Running {
             self.read_rest(&mut said).await?;
             return Err(not_started(&String::from_utf8_lossy(&said)));
         }
-        let mut text = Vec::new();
-        timeout(SETUP, info.read_to_end(&mut text)).await.map_err(|_| not_started("no process id"))??;
-        let info: serde_json::Value = serde_json::from_slice(&text)?;
-        let pid = info["child-pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        let pid = pid.ok_or_else(|| not_started("no process id"))?;
+        let bubblewrap = self.group.ok_or_else(|| not_started("no process id"))?;
+        let pid = only_child(bubblewrap)?.ok_or_else(|| not_started("no first process"))?;
         let first = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
         // Only bubblewrap can reap that process, so while it lives the id was not given to another.
         if self.child.try_wait()?.is_some() {
@@ -203,6 +200,33 @@ impl Drop for Running {
             let _ = is_gone_within(first, Duration::from_secs(1));
         }
     }
+}
+
+/// The first process of the sandbox that bubblewrap watches. Not through `--info-fd`: bubblewrap would die of
+/// a reader that is gone, before it releases its child.
+fn only_child(parent: Pid) -> io::Result<Option<Pid>> {
+    let parent = parent.as_raw_nonzero();
+    match fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")) {
+        Ok(children) => return Ok(children.split_whitespace().next().and_then(pid)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(_) => {}
+    }
+    // A kernel without CONFIG_PROC_CHILDREN.
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(child) = name.to_str().and_then(pid) else { continue };
+        // Processes come and go meanwhile. The second field after the name, which may hold anything, is the parent.
+        let stat = fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero())).unwrap_or_default();
+        let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+        if fields.split_whitespace().nth(1) == Some(&parent.to_string()) {
+            return Ok(Some(child));
+        }
+    }
+    Ok(None)
+}
+
+fn pid(text: &str) -> Option<Pid> {
+    text.parse().ok().and_then(Pid::from_raw)
 }
 
 fn is_gone_within(process: &OwnedFd, time: Duration) -> io::Result<bool> {

@@ -20,19 +20,12 @@ pub(super) struct Prepared {
     pub(super) command: Command,
     /// Standard output and standard error of the program.
     pub(super) output: PipeReader,
-    /// How a sandbox says that it stands; without one the program starts at once.
-    pub(super) handshake: Option<Handshake>,
+    /// A sandbox's gate; without one the program starts at once. The shell inside writes a line when it
+    /// stands, and waits for one before it runs the command. When the harness has died in between it reads
+    /// the end instead, and no command runs.
+    pub(super) gate: Option<UnixStream>,
     /// Folders that must stay until the program has ended.
     pub(super) scratch: Option<tempfile::TempDir>,
-}
-
-/// Our ends of what a sandbox reports.
-pub(super) struct Handshake {
-    /// The shell inside writes a line when it stands, and waits for one before it runs the command. If the
-    /// harness dies in between it reads the end instead, and no command runs.
-    pub(super) gate: UnixStream,
-    /// Where bubblewrap writes the id of the sandbox's first process.
-    pub(super) info: PipeReader,
 }
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -42,6 +35,9 @@ pub(super) async fn start(prepared: Prepared) -> io::Result<Running> {
     let runtime = tokio::runtime::Handle::current();
     let (reply, answer) = oneshot::channel();
     on_spawner_thread(Box::new(move || {
+        if reply.is_closed() {
+            return;
+        }
         let _runtime = runtime.enter();
         // A caller that has gone away drops the `Running`, and that ends the program.
         drop(reply.send(start_here(prepared)));
@@ -57,14 +53,14 @@ pub(super) fn start_blocking(mut command: Command) -> io::Result<std::process::C
 }
 
 fn start_here(prepared: Prepared) -> io::Result<Running> {
-    let Prepared { command, mut output, handshake, scratch } = prepared;
+    let Prepared { command, mut output, gate, scratch } = prepared;
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
     let started = command.spawn();
     // Our copies of the program's ends go with the command; without that no pipe would ever end.
     drop(command);
     match started {
-        Ok(child) => Running::new(child, output, handshake, scratch),
+        Ok(child) => Running::new(child, output, gate, scratch),
         Err(error) => {
             let mut said = String::new();
             output.read_to_string(&mut said)?;

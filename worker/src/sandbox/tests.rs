@@ -40,6 +40,16 @@ pub(super) fn sandbox() -> &'static Sandbox {
     SANDBOX.get_or_init(|| Sandbox::detect().unwrap())
 }
 
+/// A time to sleep that only this test process uses, so that its sleepers can be told from all others.
+pub(super) fn nap(number: u32) -> String {
+    format!("{number}{:08}", std::process::id())
+}
+
+/// The sleepers themselves, without those who started them.
+pub(super) fn sleepers(nap: &str) -> Vec<i32> {
+    processes_with(&format!("sleep\0{nap}"))
+}
+
 /// The ids of host processes whose command line contains `marker`.
 pub(super) fn processes_with(marker: &str) -> Vec<i32> {
     let mut found = Vec::new();

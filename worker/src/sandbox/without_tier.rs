@@ -38,6 +38,6 @@ pub(super) fn prepare(request: &Request<'_>) -> io::Result<Prepared> {
     command.envs(request.options.env.iter().map(|(name, value)| (name, value)));
     let (output, output_inside) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(output_inside.try_clone()?).stderr(output_inside);
-    Confinement::new(Vec::new()).install(&mut command);
-    Ok(Prepared { command, output, handshake: None, scratch: Some(scratch) })
+    Confinement::new(Vec::new()).die_with_harness().install(&mut command);
+    Ok(Prepared { command, output, gate: None, scratch: Some(scratch) })
 }

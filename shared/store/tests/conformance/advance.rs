@@ -57,13 +57,17 @@ async fn a_scheduler_that_was_slower_writes_nothing() {
 #[tokio::test]
 async fn a_task_that_changed_after_it_was_read_is_read_again() {
     on_every_database(async |bed| {
-        // The input is still there, but the state that it was to change is not.
+        // Read the task, then, after another scheduler's transition, the input: it waits, but for a newer state.
         let task = bed.store.submit(&new_task()).await.unwrap().task;
-        let mut slow = bed.store.pending(&task).await.unwrap().unwrap();
         bed.store.ask_cancel(&task, "ada").await.unwrap();
-        bed.advance(&task).await;
-        slow.number = 99;
+        let first = bed.store.pending(&task).await.unwrap().unwrap();
+        bed.store.commit(&first, &answer(&first, Millis(bed.now()))).await.unwrap().unwrap();
+        let mut slow = bed.store.pending(&task).await.unwrap().unwrap();
+        assert_eq!(slow.number, 2);
+        slow.task = first.task;
+        let before = bed.everything().await;
         assert_eq!(bed.store.commit(&slow, &answer(&slow, Millis(bed.now()))).await.unwrap(), None);
+        assert_eq!(bed.everything().await, before);
         // The state is right, but the input has been consumed.
         slow.task = bed.store.task(&task).await.unwrap();
         slow.number = 1;

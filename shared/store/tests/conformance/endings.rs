@@ -234,6 +234,30 @@ async fn infrastructure_failures_in_a_row_end_with_a_step() {
     .await;
 }
 
+#[tokio::test]
+async fn words_of_programs_may_hold_anything() {
+    on_every_database(async |bed| {
+        let (task, claim, boot) = bed.claimed().await;
+        let rubbish = "a\0b \u{1b}[31m 'quoted' \"é\" \u{fffe}";
+        let step = nightforge_domain::Step { output: serde_json::json!(rubbish), ..crate::work::step(0) };
+        bed.store.record_step(&claim.job, claim.fence, &step).await.unwrap().unwrap();
+        assert_eq!(
+            bed.store.journal(&claim.job).await.unwrap()[0].output,
+            rubbish,
+            "a journal changes nothing"
+        );
+        let why = HandBack { reason: rubbish.to_owned(), delay_ms: 0, infrastructure: false };
+        bed.store.hand_back(&claim.job, claim.fence, &why).await.unwrap().unwrap();
+        assert!(bed.job(&claim.job).await.last_error.unwrap().starts_with("a\u{fffd}b"));
+        let claim = bed.claim(&boot).await.unwrap();
+        bed.store.bury(&claim.job, claim.fence, rubbish).await.unwrap().unwrap();
+        bed.advance(&task).await;
+        let row = bed.store.task(&task).await.unwrap();
+        assert!(row.status.is_final() && row.report.unwrap().contains("a\u{fffd}b"));
+    })
+    .await;
+}
+
 /// The task's one job is ready again as new, but for its journal and its fence.
 async fn revived(bed: &Bed, task: &TaskId, fence: Fence) {
     bed.store.ask_retry(task, "ada").await.unwrap();

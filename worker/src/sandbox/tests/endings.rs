@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::Duration;
 
 use super::super::{Exit, OUTPUT_LIMIT, RunOptions, Sandbox, Tier};
-use super::{Place, processes_with, sandbox};
+use super::{Place, nap, processes_with, sandbox, sleepers};
 
 fn within(timeout: Duration) -> RunOptions {
     RunOptions { timeout, ..RunOptions::default() }
@@ -14,24 +14,29 @@ fn within(timeout: Duration) -> RunOptions {
 #[tokio::test]
 async fn a_process_does_not_outlive_its_command() {
     let place = Place::new();
-    // Numbers that no other process has as an argument.
-    let command = "setsid nohup sleep 71001 >/dev/null 2>&1 </dev/null & sleep 71001 & \
-        (trap '' TERM HUP; exec sleep 71001) & sleep 0.2; ps -eo args | grep -c '^sleep 71001'";
-    let run = place.run(command).await;
+    let nap = nap(1);
+    let command = format!(
+        "setsid nohup sleep {nap} >/dev/null 2>&1 </dev/null & sleep {nap} & \
+         (trap '' TERM HUP; exec sleep {nap}) & sleep 0.2; ps -eo args | grep -c '^sleep {nap}'"
+    );
+    let run = place.run(&command).await;
     assert_eq!(run.output, "3\n", "the attack ran");
     assert_eq!(run.exit, Exit::Code(0));
-    assert_eq!(processes_with("sleep\x0071001"), Vec::<i32>::new());
+    assert_eq!(sleepers(&nap), Vec::<i32>::new());
 }
 
 #[tokio::test]
 async fn all_are_dead_at_the_moment_of_return() {
     let place = Place::new();
     // Many, so that their end takes a while, and none holds the output open.
-    let command = "for n in $(seq 300); do setsid sleep 71008 >/dev/null 2>&1 & done; sleep 0.5; \
-        setsid sh -c 'exec >/dev/null 2>&1; while :; do date +%N > beat; done' & sleep 0.1";
+    let nap = nap(2);
+    let command = format!(
+        "for n in $(seq 300); do setsid sleep {nap} >/dev/null 2>&1 & done; sleep 0.5; \
+         setsid sh -c 'exec >/dev/null 2>&1; while :; do date +%N > beat; done' & sleep 0.1"
+    );
     for _ in 0..5 {
-        place.run(command).await;
-        assert_eq!(processes_with("sleep\x0071008"), Vec::<i32>::new());
+        place.run(&command).await;
+        assert_eq!(sleepers(&nap), Vec::<i32>::new());
         let before = fs::read(place.workspace.join("beat")).unwrap();
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert_eq!(before, fs::read(place.workspace.join("beat")).unwrap());
@@ -41,8 +46,12 @@ async fn all_are_dead_at_the_moment_of_return() {
 #[tokio::test]
 async fn time_that_is_over_ends_everything() {
     let place = Place::new();
+    let nap = nap(3);
     let run = place
-        .run_with("echo before; trap '' TERM; sleep 71002 & sleep 71002", &within(Duration::from_millis(300)))
+        .run_with(
+            &format!("echo before; trap '' TERM; sleep {nap} & sleep {nap}"),
+            &within(Duration::from_millis(300)),
+        )
         .await;
     assert_eq!(run.exit, Exit::TimedOut);
     assert_eq!(run.output, "before\n");
@@ -51,7 +60,7 @@ async fn time_that_is_over_ends_everything() {
         "{:?}",
         run.duration
     );
-    assert_eq!(processes_with("sleep\x0071002"), Vec::<i32>::new());
+    assert_eq!(sleepers(&nap), Vec::<i32>::new());
 }
 
 #[tokio::test]
@@ -69,15 +78,12 @@ async fn a_flood_is_cut_and_ended() {
 #[tokio::test]
 async fn dropping_the_future_ends_everything() {
     let place = Place::new();
+    let nap = nap(4);
+    let command = format!("setsid sleep {nap} & touch started; sleep {nap}");
     let options = RunOptions::default();
     let mark = place.workspace.join("started");
     {
-        let run = sandbox().run(
-            &place.workspace,
-            None,
-            "setsid sleep 71003 & touch started; sleep 71003",
-            &options,
-        );
+        let run = sandbox().run(&place.workspace, None, &command, &options);
         let started = async {
             while !mark.exists() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -88,26 +94,22 @@ async fn dropping_the_future_ends_everything() {
             () = started => {}
         }
     }
-    assert_eq!(processes_with("sleep\x0071003"), Vec::<i32>::new());
+    assert_eq!(sleepers(&nap), Vec::<i32>::new());
 }
 
 #[tokio::test]
 async fn dropping_the_future_at_any_moment_of_its_start_leaves_nothing() {
     let place = Place::new();
+    let nap = nap(5);
+    let command = format!("sleep {nap}");
     for delay_us in (0..20_000).step_by(500) {
         let options = RunOptions::default();
-        let run = sandbox().run(&place.workspace, None, "sleep 71004", &options);
+        let run = sandbox().run(&place.workspace, None, &command, &options);
         let cut = tokio::time::timeout(Duration::from_micros(delay_us), run).await;
         assert!(cut.is_err());
     }
     // A child that is killed while it starts may need a moment to read the end of its gate.
-    for _ in 0..200 {
-        if processes_with("sleep 71004").is_empty() && processes_with("sleep\x0071004").is_empty() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("left behind: {:?}", processes_with("71004"));
+    until(|| processes_with(&nap).is_empty()).await;
 }
 
 #[tokio::test]
@@ -140,19 +142,51 @@ async fn many_commands_run_side_by_side() {
     }
 }
 
+/// Set in a harness that a test starts in order to kill it: how long its commands sleep.
+const NAP: &str = "NIGHTFORGE_TEST_NAP";
+
 #[tokio::test]
 async fn a_killed_harness_takes_its_commands_along() {
-    if std::env::var_os("NIGHTFORGE_TEST_HARNESS").is_some() {
+    if let Ok(nap) = std::env::var(NAP) {
         let place = Place::new();
-        place.run("setsid sleep 71005 & sleep 71005").await;
+        place.run(&format!("setsid sleep {nap} & sleep {nap}")).await;
         return;
     }
+    let nap = nap(6);
     let mut harness = again("sandbox::tests::endings::a_killed_harness_takes_its_commands_along");
-    let mut harness = harness.env("NIGHTFORGE_TEST_HARNESS", "1").spawn().unwrap();
-    until(|| processes_with("sleep\x0071005").len() == 2).await;
+    let mut harness = harness.env(NAP, &nap).spawn().unwrap();
+    until(|| sleepers(&nap).len() == 2).await;
     harness.kill().unwrap();
     harness.wait().unwrap();
-    until(|| processes_with("71005").is_empty()).await;
+    until(|| processes_with(&nap).is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_harness_that_is_killed_while_sandboxes_start_leaves_nothing() {
+    if let Ok(nap) = std::env::var(NAP) {
+        let place = Place::new();
+        let (command, options) = (format!("sleep {nap}"), within(Duration::from_secs(60)));
+        let starts = (0..100).map(|_| sandbox().run(&place.workspace, None, &command, &options));
+        let mut starts: Vec<_> = starts.map(Box::pin).collect();
+        std::future::poll_fn(|context| {
+            for start in &mut starts {
+                let _ = start.as_mut().poll(context);
+            }
+            std::task::Poll::<()>::Pending
+        })
+        .await;
+    }
+    let nap = nap(7);
+    for wait_ms in (0..60).step_by(4) {
+        let mut harness =
+            again("sandbox::tests::endings::a_harness_that_is_killed_while_sandboxes_start_leaves_nothing");
+        let mut harness = harness.env(NAP, &nap).spawn().unwrap();
+        until(|| !processes_with(&nap).is_empty()).await;
+        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+        harness.kill().unwrap();
+        harness.wait().unwrap();
+    }
+    until(|| processes_with(&nap).is_empty()).await;
 }
 
 /// This test program again, for one test.
@@ -179,21 +213,23 @@ async fn without_a_tier_the_group_still_dies() {
     let sandbox = Sandbox::without_tier();
     assert_eq!(sandbox.tier(), Tier::None);
     let options = within(Duration::from_secs(20));
+    let nap = nap(8);
     let run = sandbox
-        .run(&place.workspace, None, "env; sleep 71006 & echo err >&2; exit 4", &options)
+        .run(&place.workspace, None, &format!("env; sleep {nap} & echo err >&2; exit 4"), &options)
         .await
         .unwrap();
     assert_eq!(run.exit, Exit::Code(4));
     assert!(run.output.contains("CI=1\n") && run.output.ends_with("err\n"), "{}", run.output);
     assert!(!run.output.contains("CARGO"), "{}", run.output);
-    until(|| processes_with("sleep\x0071006").is_empty()).await;
+    until(|| processes_with(&nap).is_empty()).await;
 
     let quiet = "exec >/dev/null 2>&1; sleep 0.3; exit 5";
     assert_eq!(sandbox.run(&place.workspace, None, quiet, &options).await.unwrap().exit, Exit::Code(5));
     let short = within(Duration::from_millis(200));
-    let run = sandbox.run(&place.workspace, None, "sleep 71007 & sleep 71007", &short).await.unwrap();
+    let run =
+        sandbox.run(&place.workspace, None, &format!("sleep {nap} & sleep {nap}"), &short).await.unwrap();
     assert_eq!(run.exit, Exit::TimedOut);
-    until(|| processes_with("sleep\x0071007").is_empty()).await;
+    until(|| processes_with(&nap).is_empty()).await;
 }
 
 #[test]

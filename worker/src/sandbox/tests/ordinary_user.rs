@@ -34,6 +34,7 @@ async fn an_ordinary_user_gets_the_same_sandbox() {
     assert!(run.output.ends_with("agent\n"), "{}", run.output);
     let user = rustix::process::getuid().as_raw();
     assert_eq!(fs::metadata(place.workspace.join("file")).unwrap().uid(), user);
-    place.run("setsid sleep 71010 >/dev/null 2>&1 & sleep 0.1").await;
-    assert_eq!(super::processes_with("sleep\x0071010"), Vec::<i32>::new());
+    let nap = super::nap(9);
+    place.run(&format!("setsid sleep {nap} >/dev/null 2>&1 & sleep 0.1")).await;
+    assert_eq!(super::sleepers(&nap), Vec::<i32>::new());
 }
