@@ -34,4 +34,7 @@ fn a_demo_build_ends_in_a_repository_with_one_commit_per_feature() {
     assert_eq!(records.len(), 1);
     records[0].assert_events_without_gap();
     records[0].assert_nothing_twice();
+    records[0].assert_demo_story();
+    assert_eq!(records[0].rescues(), 0);
+    assert_eq!(records[0].model_calls, records[0].model_steps, "an undisturbed build repeats no call");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nightforge_domain::Status;
+use nightforge_domain::{JobId, Status};
 use nightforge_store::{DbClock, EventRow, JobRow, Store, TaskFilter, TaskRow};
 
 /// Everything that is known of one task.
@@ -14,6 +14,10 @@ pub struct Record {
     pub events: Vec<EventRow>,
     /// Its jobs.
     pub jobs: Vec<JobRow>,
+    /// Model calls that the ledger holds.
+    pub model_calls: u64,
+    /// Model answers that the journals hold.
+    pub model_steps: u64,
 }
 
 /// Every task of a data folder, oldest first.
@@ -30,7 +34,14 @@ pub fn records(data: &Path) -> Vec<Record> {
         for task in store.tasks(&filter).await.expect("tasks") {
             let events = store.events(&task.id, 0, 1_000_000).await.expect("events");
             let jobs = store.jobs(&task.id).await.expect("jobs");
-            records.push(Record { task, events, jobs });
+            let model_calls = store.spent(&task.id).await.expect("the ledger").model_calls;
+            let mut model_steps = 0;
+            for job in &jobs {
+                let steps = store.journal(&JobId { task: task.id.clone(), no: job.no }).await.expect("a journal");
+                let answers = ["plan", "features", "file", "init-script", "model"];
+                model_steps += steps.iter().filter(|step| answers.contains(&step.name.as_str())).count() as u64;
+            }
+            records.push(Record { task, events, jobs, model_calls, model_steps });
         }
         store.close().await;
         records.reverse();
@@ -64,9 +75,39 @@ impl Record {
         }
     }
 
-    /// The log without recovery entries and without what differs between two runs by nature: ids and times.
-    pub fn story(&self) -> Vec<String> {
-        self.events
+    /// Invariant 4: each claim repeats at most the one step that was in flight when the last one ended.
+    ///
+    /// # Panics
+    /// When more model calls were made than that.
+    pub fn assert_no_finished_step_repeated(&self) {
+        let claims = self.events.iter().filter(|event| event.type_name == "job-claimed").count() as u64;
+        let repeats = claims - self.jobs.len() as u64;
+        let most = self.model_steps + repeats;
+        assert!(self.model_calls <= most, "{} model calls, at most {most} are explained", self.model_calls);
+        assert!(self.model_calls >= self.model_steps, "a step without its call in the ledger");
+    }
+
+    /// How often a lease was taken from a process that had ended.
+    pub fn rescues(&self) -> usize {
+        self.events.iter().filter(|event| event.type_name == "lease-expired").count()
+    }
+
+    /// Compares the log with the one of an undisturbed demo build, which stands in `tests/it/snapshots`.
+    ///
+    /// # Panics
+    /// When they differ.
+    pub fn assert_demo_story(&self) {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/it/snapshots"));
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!("demo_build_log", self.story()));
+    }
+
+    /// The log without recovery entries and without what differs between two runs by nature: commits and ports.
+    fn story(&self) -> String {
+        let lines: Vec<String> = self
+            .events
             .iter()
             .filter(|event| !is_recovery(event))
             .map(|event| {
@@ -78,7 +119,8 @@ impl Record {
                 }
                 format!("{} {data}", event.type_name)
             })
-            .collect()
+            .collect();
+        lines.join("\n")
     }
 
     /// Whether the task ended as it should.

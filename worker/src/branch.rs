@@ -44,14 +44,18 @@ pub(crate) async fn keep(store: Store, data: PathBuf, stop: CancellationToken) {
     loop {
         match store.heads_since(since).await {
             Ok(heads) => {
+                let mut unrepaired: Option<Millis> = None;
                 for (task, head, updated_at) in heads {
                     since = since.max(Millis(updated_at.0 - OVERLAP_MS));
                     let (data, name) = (data.clone(), task.clone());
                     let repaired = tokio::task::spawn_blocking(move || repair(&data, &task, &head)).await;
                     if let Err(error) = repaired.map_err(anyhow::Error::new).and_then(|repaired| repaired) {
                         tracing::warn!(task.id = %name, %error, "branch not repaired; trying again");
+                        // They come in the order of their times.
+                        unrepaired = unrepaired.or(Some(updated_at));
                     }
                 }
+                since = since.min(unrepaired.unwrap_or(since));
             }
             Err(error) => tracing::debug!(%error, "heads not read"),
         }

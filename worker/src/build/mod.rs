@@ -20,8 +20,8 @@ mod workspace;
 
 pub(crate) use gate::failing_tests;
 pub(crate) use init_script::{InitRun, run_twice};
-pub(crate) use progress::{FEATURE_LIST, INIT_SCRIPT, PROGRESS, first_entry};
+pub(crate) use progress::{FEATURE_LIST, INIT_SCRIPT, PROGRESS, first_entry, one_line};
 pub(crate) use prompts::{Prompt, version};
-pub(crate) use runner::{Runner, programs};
+pub(crate) use runner::{Ran, Runner, programs};
 pub(crate) use session::Session;
 pub(crate) use workspace::{Workspace, blocking};

@@ -1,7 +1,6 @@
 //! Red: what running a test on a tree without its feature shows.
 
 use super::runner::Ran;
-use crate::sandbox::Exit;
 
 /// The verdict of such a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub(crate) enum Red {
 pub(crate) fn judge_red(ran: &Ran) -> Red {
     if ran.passed() {
         Red::Passes
-    } else if ran.is_broken_runner() || ran.exit == Exit::TimedOut {
+    } else if ran.is_broken_runner() || ran.timed_out() {
         Red::Broken
     } else {
         Red::Fails
@@ -50,6 +49,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::sandbox::Exit;
 
     #[test]
     fn how_a_run_ends_decides() {

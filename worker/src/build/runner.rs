@@ -120,6 +120,11 @@ impl Ran {
         self.exit.is_success()
     }
 
+    /// Ended at the end of its time.
+    pub(crate) fn timed_out(&self) -> bool {
+        self.exit == Exit::TimedOut
+    }
+
     /// Whether the command itself could not be run, whatever the project is like.
     pub(crate) fn is_broken_runner(&self) -> bool {
         matches!(self.exit, Exit::Code(126 | 127) | Exit::Signal(_))

@@ -2,7 +2,8 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use nightforge_domain::{Millis, Step};
 use nightforge_llm::{Sampling, TimeLimits};
@@ -14,7 +15,7 @@ use tokio::sync::watch;
 
 use super::endpoint::Endpoint;
 use super::slots::SlotHolder;
-use super::{Failure, Interruption};
+use super::{Failure, Interruption, Workshop};
 
 /// Where neither configuration nor server says how long the model's context is.
 const DEFAULT_CONTEXT_TOKENS: u64 = 32_768;
@@ -30,9 +31,22 @@ pub(crate) struct JobContext {
     pub(super) sampling: Sampling,
     pub(super) time_limits: TimeLimits,
     pub(super) signal: watch::Receiver<Option<Interruption>>,
+    /// Time of the step in flight in which it waited for a slot: another job's time, not its own.
+    pub(super) waited: Duration,
+    progress: Progress,
     journal: Vec<Step>,
     next: u32,
     spent_ms: i64,
+}
+
+/// Whether this claim has journaled a step; then what fails next is another step than what failed before.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress(Arc<AtomicBool>);
+
+impl Progress {
+    pub(super) fn made(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl JobContext {
@@ -42,18 +56,28 @@ impl JobContext {
     /// When the database fails.
     pub(super) async fn new(
         claim: Claim,
-        store: Store,
-        endpoint: Arc<Endpoint>,
-        slots: SlotHolder,
-        sampling: Sampling,
-        time_limits: TimeLimits,
+        workshop: &Workshop,
         signal: watch::Receiver<Option<Interruption>>,
+        progress: Progress,
     ) -> Result<Self, Failure> {
-        let journal = store.journal(&claim.job).await?;
-        Ok(Self { claim, store, endpoint, slots, sampling, time_limits, signal, journal, next: 0, spent_ms: 0 })
+        let journal = workshop.store.journal(&claim.job).await?;
+        Ok(Self {
+            claim,
+            store: workshop.store.clone(),
+            endpoint: Arc::clone(&workshop.endpoint),
+            slots: workshop.slots.holder(),
+            sampling: workshop.sampling.clone(),
+            time_limits: workshop.time_limits.clone(),
+            signal,
+            waited: Duration::ZERO,
+            progress,
+            journal,
+            next: 0,
+            spent_ms: 0,
+        })
     }
 
-    /// Time in steps so far, those of earlier claims included.
+    /// Time in steps so far, those of earlier claims included, without what was spent waiting for a slot.
     pub(crate) fn spent_ms(&self) -> i64 {
         self.spent_ms
     }
@@ -95,27 +119,29 @@ impl JobContext {
         }
         self.check_interruption()?;
         let started = Instant::now();
+        self.waited = Duration::ZERO;
         let output = run(self).await?;
         let step = Step {
             ordinal,
             name: name.to_owned(),
             input_hash: hash,
             output: serde_json::to_value(&output).map_err(anyhow::Error::new)?,
-            duration_ms: started.elapsed().as_millis() as i64,
+            duration_ms: started.elapsed().saturating_sub(self.waited).as_millis() as i64,
             at: Millis(0),
         };
         self.record(&step).await?;
+        self.progress.0.store(true, Ordering::Release);
         self.next += 1;
         self.spent_ms += step.duration_ms;
         Ok(output)
     }
 
-    /// Runs something beside the journal that ends when the execution has to.
+    /// What the execution has been told, if anything.
     pub(super) fn interruption(&self) -> Option<Interruption> {
         *self.signal.borrow()
     }
 
-    fn check_interruption(&self) -> Result<(), Failure> {
+    pub(super) fn check_interruption(&self) -> Result<(), Failure> {
         self.interruption().map_or(Ok(()), |interruption| Err(Failure::Interrupted(interruption)))
     }
 
@@ -133,8 +159,8 @@ impl JobContext {
     }
 }
 
-/// Repeats a fenced write while the database fails and the lease holds. A write whose answer was lost is found done
-/// or refused by its fence, never doubled.
+/// Repeats a fenced write while the database fails and the lease holds; one that hangs is given up with the lease. A
+/// write whose answer was lost is found done or refused by its fence, never doubled.
 pub(super) async fn retrying<T, W>(
     signal: &watch::Receiver<Option<Interruption>>,
     mut write: impl FnMut() -> W,
@@ -142,15 +168,30 @@ pub(super) async fn retrying<T, W>(
 where
     W: Future<Output = nightforge_store::Fenced<T>>,
 {
-    let mut wait = std::time::Duration::from_millis(50);
-    loop {
-        match write().await {
-            Ok(written) => return Ok(written?),
-            Err(error) if *signal.borrow() == Some(Interruption::Lost) => return Err(error.into()),
-            Err(error) => tracing::warn!(%error, "write failed; trying again while the lease holds"),
+    let writing = async {
+        let mut wait = Duration::from_millis(50);
+        loop {
+            match write().await {
+                Ok(written) => return Ok(written?),
+                Err(error) => tracing::warn!(%error, "write failed; trying again while the lease holds"),
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(Duration::from_secs(2));
         }
-        tokio::time::sleep(wait).await;
-        wait = (wait * 2).min(std::time::Duration::from_secs(2));
+    };
+    tokio::select! {
+        biased;
+        written = writing => written,
+        () = lost(signal.clone()) => Err(Failure::Interrupted(Interruption::Lost)),
+    }
+}
+
+/// Waits until the lease is over.
+async fn lost(mut signal: watch::Receiver<Option<Interruption>>) {
+    let told = signal.wait_for(|told| *told == Some(Interruption::Lost)).await.map(|_| ());
+    if told.is_err() {
+        // Nobody watches the lease any more; whoever held it decides.
+        std::future::pending::<()>().await;
     }
 }
 

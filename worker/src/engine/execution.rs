@@ -10,9 +10,10 @@ use nightforge_llm::{Sampling, TimeLimits};
 use nightforge_queue::{Bell, Bells};
 use nightforge_store::{Claim, Ended, HandBack, Store};
 use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
-use super::context::{JobContext, retrying};
+use super::context::{JobContext, Progress, retrying};
 use super::endpoint::Endpoint;
 use super::lease::Lease;
 use super::slots::Slots;
@@ -40,11 +41,12 @@ pub(crate) struct Execution {
     workshop: Arc<Workshop>,
     claim: Claim,
     lease: Lease,
+    progress: Progress,
 }
 
 impl Execution {
     pub(crate) fn new(workshop: Arc<Workshop>, claim: Claim, lease: Lease) -> Self {
-        Self { workshop, claim, lease }
+        Self { workshop, claim, lease, progress: Progress::default() }
     }
 
     /// Runs the job to its end, whatever it is. Errors are booked, not returned.
@@ -70,20 +72,14 @@ impl Execution {
 
     async fn work(&self) -> Result<JobResult, Failure> {
         let signal = self.lease.signal();
-        let context = JobContext::new(
-            self.claim.clone(),
-            self.workshop.store.clone(),
-            Arc::clone(&self.workshop.endpoint),
-            self.workshop.slots.holder(),
-            self.workshop.sampling.clone(),
-            self.workshop.time_limits.clone(),
-            signal.clone(),
-        );
-        // A task of its own, so that a panic ends this job and not the worker.
-        let workshop = Arc::clone(&self.workshop);
-        let mut job = tokio::spawn(
-            async move { jobs::run(&workshop, &mut context.await?).await }.in_current_span(),
-        );
+        let (claim, workshop) = (self.claim.clone(), Arc::clone(&self.workshop));
+        let (told, progress) = (signal.clone(), self.progress.clone());
+        let job = async move {
+            let mut context = JobContext::new(claim, &workshop, told, progress).await?;
+            jobs::run(&workshop, &mut context).await
+        };
+        // A task of its own, so that a panic ends this job and not the worker; it ends with this execution.
+        let mut job = AbortOnDropHandle::new(tokio::spawn(job.in_current_span()));
         let ended = tokio::select! {
             ended = &mut job => ended,
             interruption = must_end(signal) => {
@@ -118,13 +114,18 @@ impl Execution {
             Err(Failure::Machine(error)) => {
                 let reason = format!("{error:#}");
                 tracing::error!(reason, "this machine failed the job");
-                if self.claim.infra_failures + 1 >= POISON_AFTER {
+                if self.failures() + 1 >= POISON_AFTER {
                     self.bury(&format!("failed {POISON_AFTER} times at the same step on this machine: {reason}")).await
                 } else {
-                    self.hand_back(&reason, backoff_ms(self.claim.infra_failures), true).await
+                    self.hand_back(&reason, backoff_ms(self.failures()), true).await
                 }
             }
         }
+    }
+
+    /// Failures in a row at the step that failed now, before this one.
+    fn failures(&self) -> u32 {
+        if self.progress.made() { 0 } else { self.claim.infra_failures }
     }
 
     async fn finish(&self, result: &JobResult) -> Result<(), Failure> {
@@ -156,7 +157,7 @@ impl Execution {
         reason: &str,
         retry_after: Option<Duration>,
     ) -> Result<(), Failure> {
-        let failures = self.claim.infra_failures;
+        let failures = self.failures();
         match class.cost() {
             Cost::Infrastructure => {
                 if failures + 1 >= POISON_AFTER && self.hurts_its_server().await? {

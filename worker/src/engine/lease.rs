@@ -18,6 +18,9 @@ use super::Interruption;
 /// The longest time between two renewals: a cancel is seen so soon.
 const LONGEST_PERIOD: Duration = Duration::from_secs(2);
 
+/// How often it is looked whether a lease is over: its execution is ended so soon, whatever the database does.
+const EXPIRY_PERIOD: Duration = Duration::from_millis(100);
+
 type Claims = HashMap<(JobId, Fence), Entry>;
 
 struct Entry {
@@ -86,20 +89,31 @@ impl Leases {
     }
 
     async fn keep(&self, store: &Store, boot: &BootId, stop: &CancellationToken) {
+        tokio::select! {
+            () = self.keep_renewing(store, boot) => {}
+            () = self.keep_judging() => {}
+            () = stop.cancelled() => {}
+        }
+    }
+
+    /// Never returns.
+    async fn keep_renewing(&self, store: &Store, boot: &BootId) {
         let period = (self.lease / 3).min(LONGEST_PERIOD);
         let mut own: Option<Store> = None;
         loop {
-            tokio::select! {
-                () = tokio::time::sleep(period) => {}
-                () = stop.cancelled() => return,
-            }
-            // A renewal that hangs must not keep the worker from noticing that its leases are over.
-            let renewed = tokio::time::timeout(self.lease / 3, self.renew(store, &mut own, boot)).await;
-            match renewed {
+            tokio::time::sleep(period).await;
+            match tokio::time::timeout(self.lease / 3, self.renew(store, &mut own, boot)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::warn!(%error, "leases not renewed; trying again"),
                 Err(_) => tracing::warn!("renewing leases took too long; trying again"),
             }
+        }
+    }
+
+    /// Beside the renewals, which may hang. Never returns.
+    async fn keep_judging(&self) {
+        loop {
+            tokio::time::sleep(EXPIRY_PERIOD).await;
             self.expire();
         }
     }

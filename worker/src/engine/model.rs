@@ -1,6 +1,6 @@
 //! Model calls of a job: a slot, a seed that a replay would repeat, and a ledger entry for every wire call.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nightforge_domain::contract::Contract;
 use nightforge_llm::{CallObserver, CallOutcome, CallRecord, Message, StructuredRequest, TimeLimits};
@@ -8,7 +8,8 @@ use nightforge_store::LedgerEntry;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use super::{Failure, JobContext};
+use super::slots::SlotGuard;
+use super::{Failure, Interruption, JobContext};
 
 /// The largest seed that every server takes.
 const SEED_SPACE: u32 = 1 << 30;
@@ -25,7 +26,7 @@ impl JobContext {
         request.sampling = nightforge_llm::Sampling { seed: self.seed(), ..self.sampling.clone() };
         request.max_reasks = self.claim.task.limits.max_retries;
         let (observer, booked) = self.book_calls();
-        let slot = self.slots.acquire().await;
+        let slot = self.slot().await?;
         let answer = self.endpoint.client.structured::<T>(&request, &limits, &observer).await;
         drop(slot);
         drop(observer);
@@ -33,6 +34,22 @@ impl JobContext {
             tracing::error!(job.id = %self.claim.job, "booking model calls ended early");
         }
         Ok(answer?.value)
+    }
+
+    /// Waits for a slot, unless the execution has to end first: a call that has not begun is not begun then.
+    async fn slot(&mut self) -> Result<SlotGuard, Failure> {
+        let started = Instant::now();
+        let mut signal = self.signal.clone();
+        let slot = tokio::select! {
+            biased;
+            Ok(told) = signal.wait_for(Option::is_some) => Err(*told),
+            slot = self.slots.acquire() => Ok(slot),
+        };
+        self.waited += started.elapsed();
+        match slot {
+            Ok(slot) => Ok(slot),
+            Err(told) => Err(Failure::Interrupted(told.unwrap_or(Interruption::Draining))),
+        }
     }
 
     /// The same step of the same claim asks with the same seed.

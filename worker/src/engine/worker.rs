@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use nightforge_domain::{BootId, ModelName};
 use nightforge_llm::{Client, EndpointConfig, Sampling, TimeLimits};
-use nightforge_queue::Bells;
-use nightforge_store::Store;
+use nightforge_queue::{Bells, ModelBells};
+use nightforge_store::{Claim, Store, StoreError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::endpoint::Endpoint;
 use super::execution::{Execution, Workshop};
-use super::lease::Leases;
+use super::lease::{Lease, Leases};
 use super::slots::Slots;
 use crate::branch;
 use crate::sandbox::Sandbox;
@@ -88,7 +88,7 @@ impl WorkerConfig {
 }
 
 /// Claims and executes jobs until `drain`; then lets steps in flight end within the grace, hands the jobs back and
-/// returns. `abort` ends everything at once: leases run out by themselves.
+/// returns. `abort` gives steps in flight up at once.
 ///
 /// # Errors
 /// When the worker can't start: no sandbox tier, a bad endpoint, a data folder that can't be written to.
@@ -133,14 +133,15 @@ pub async fn run(
     tokio::spawn(branch::keep(store.clone(), config.data.clone(), background.clone()));
 
     let mut executions = JoinSet::new();
-    tokio::select! {
-        () = claim_jobs(&store, &bells, &config, &endpoint, &leases, &workshop, &mut executions) => {}
-        () = drain.cancelled() => {}
-        () = abort.cancelled() => {}
-    }
+    let claims = Claims { store: &store, config: &config, endpoint: &endpoint, leases: &leases, workshop: &workshop };
+    let mut rung = bells.model(&config.model);
+    claims.take(&mut rung, &mut executions, &drain, &abort).await;
+    drop(rung);
     leases.drain();
     let finished = async {
-        while executions.join_next().await.is_some() {}
+        while let Some(ended) = executions.join_next().await {
+            log_panic(ended);
+        }
     };
     tokio::select! {
         () = finished => {}
@@ -158,45 +159,97 @@ pub async fn run(
     Ok(())
 }
 
-/// Claims whenever there is room. Never returns.
-async fn claim_jobs(
-    store: &Store,
-    bells: &Bells,
-    config: &WorkerConfig,
-    endpoint: &Endpoint,
-    leases: &Leases,
-    workshop: &Arc<Workshop>,
-    executions: &mut JoinSet<()>,
-) {
-    let room = Arc::new(Semaphore::new((config.slots.max(1) * config.jobs_per_slot.max(1)) as usize));
-    let mut rung = bells.model(&config.model);
-    let mut bells_end = false;
-    loop {
-        let permit = Arc::clone(&room).acquire_owned().await.expect("the semaphore is never closed");
-        endpoint.ready().await;
-        let sent = Instant::now();
-        let claimed = store
-            .claim(&config.model, &config.boot, &worker_name(config), config.lease.as_millis() as i64)
-            .await;
-        match claimed {
-            Ok(Some(claim)) => {
-                let lease = leases.hold(claim.job.clone(), claim.fence, sent);
-                let execution = Execution::new(Arc::clone(workshop), claim, lease);
-                executions.spawn(async move {
-                    execution.run().await;
-                    drop(permit);
-                });
-                while executions.try_join_next().is_some() {}
-                continue;
+/// Takes claims for this worker.
+struct Claims<'a> {
+    store: &'a Store,
+    config: &'a WorkerConfig,
+    endpoint: &'a Endpoint,
+    leases: &'a Leases,
+    workshop: &'a Arc<Workshop>,
+}
+
+impl Claims<'_> {
+    /// Claims whenever there is room, until `drain` or `abort`.
+    async fn take(
+        &self,
+        rung: &mut ModelBells,
+        executions: &mut JoinSet<()>,
+        drain: &CancellationToken,
+        abort: &CancellationToken,
+    ) {
+        let room = self.config.slots.max(1) * self.config.jobs_per_slot.max(1);
+        let room = Arc::new(Semaphore::new(room as usize));
+        let mut bells_end = false;
+        loop {
+            let free = async {
+                let permit = Arc::clone(&room).acquire_owned().await.expect("the semaphore is never closed");
+                self.endpoint.ready().await;
+                permit
+            };
+            let permit = tokio::select! {
+                biased;
+                () = drain.cancelled() => return,
+                () = abort.cancelled() => return,
+                permit = free => permit,
+            };
+            match self.one(drain, abort).await {
+                Some(Ok(Some((claim, lease)))) => {
+                    let execution = Execution::new(Arc::clone(self.workshop), claim, lease);
+                    executions.spawn(async move {
+                        execution.run().await;
+                        drop(permit);
+                    });
+                    while let Some(ended) = executions.try_join_next() {
+                        log_panic(ended);
+                    }
+                    continue;
+                }
+                Some(Ok(None)) => {}
+                Some(Err(error)) => tracing::warn!(%error, "no claim; looking again"),
+                None => return,
             }
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "no claim; looking again"),
+            drop(permit);
+            tokio::select! {
+                bell = rung.next(), if !bells_end => bells_end = bell.is_none(),
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = drain.cancelled() => return,
+                () = abort.cancelled() => return,
+            }
         }
-        drop(permit);
-        tokio::select! {
-            bell = rung.next(), if !bells_end => bells_end = bell.is_none(),
-            () = tokio::time::sleep(LOOK_EVERY) => {}
-        }
+    }
+
+    /// One claim with its lease; `None` when the worker ends before the database answers. A drain does not cut the
+    /// transaction short: it could have committed, and its job would wait for a lease that nobody holds.
+    async fn one(
+        &self,
+        drain: &CancellationToken,
+        abort: &CancellationToken,
+    ) -> Option<Result<Option<(Claim, Lease)>, StoreError>> {
+        let config = self.config;
+        let (sent, name) = (Instant::now(), worker_name(config));
+        let claiming = self.store.claim(&config.model, &config.boot, &name, config.lease.as_millis() as i64);
+        let grace_is_over = async {
+            drain.cancelled().await;
+            tokio::time::sleep(config.grace).await;
+        };
+        let claimed = tokio::select! {
+            biased;
+            claimed = claiming => claimed,
+            () = grace_is_over => return None,
+            () = abort.cancelled() => return None,
+        };
+        Some(claimed.map(|claim| {
+            claim.map(|claim| {
+                let lease = self.leases.hold(claim.job.clone(), claim.fence, sent);
+                (claim, lease)
+            })
+        }))
+    }
+}
+
+fn log_panic(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "an execution ended without booking its end; its lease runs out");
     }
 }
 

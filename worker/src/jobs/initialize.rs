@@ -2,7 +2,6 @@
 //! only; whether a project is initialised is a row in the database, never the presence of a file.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use nightforge_domain::build::{Feature, FeatureDraft, Project, feature_list};
 use nightforge_domain::contract::{FeatureBatch, FirstFile, InitScript, ProjectPlan};
@@ -11,10 +10,11 @@ use nightforge_llm::Message;
 use serde_json::json;
 
 use crate::build::{
-    FEATURE_LIST, INIT_SCRIPT, InitRun, PROGRESS, Prompt, Runner, Workspace, first_entry, programs, run_twice, version,
+    FEATURE_LIST, INIT_SCRIPT, InitRun, PROGRESS, Prompt, Runner, Workspace, first_entry, one_line, programs, run_twice,
+    version,
 };
 use crate::engine::{Failure, JobContext, Workshop};
-use crate::tools::{Files, ToolError};
+use crate::tools::Files;
 
 /// Features of one answer, so that no answer is cut.
 const BATCH: usize = 10;
@@ -30,8 +30,14 @@ const MAX_REFUSALS: u32 = 4;
 const MAX_PLANS: u32 = 3;
 const MAX_SCRIPTS: u32 = 4;
 
-/// Only whether the test command can be started is asked.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
+/// All features that are shown to the model, in characters: with many, each is shown shorter.
+const SHOWN_FEATURES: usize = 16_000;
+
+mod checks;
+#[cfg(test)]
+mod tests;
+
+use checks::{command_problem, file_problem, normalised, pattern_problem};
 
 struct Initializer<'a> {
     context: &'a mut JobContext,
@@ -88,40 +94,32 @@ impl Initializer<'_> {
                 "revision": self.revision,
                 "problem": problem,
             }))?;
-            let plan: ProjectPlan = self.ask("plan", &round, question).await?;
+            let mut plan: ProjectPlan = self.ask("plan", &round, question).await?;
+            problem = pattern_problem(&plan.test_file_pattern);
+            if problem.is_some() {
+                continue;
+            }
+            plan.test_file_pattern = normalised(&plan.test_file_pattern);
             let project = Project {
                 name: plan.name.clone(),
                 test_command: plan.test_command.clone(),
                 test_file_pattern: plan.test_file_pattern.clone(),
-                build_command: plan.build_command.clone().filter(|command| !command.trim().is_empty()),
-                serve_command: plan.serve_command.clone().filter(|command| !command.trim().is_empty()),
+                build_command: given(plan.build_command.as_deref()),
+                serve_command: given(plan.serve_command.as_deref()),
             };
-            problem = self.command_problem(&round, &project).await?;
+            let (workspace, runner) = (self.workspace, self.runner);
+            problem = self
+                .context
+                .step("test-command", &(round, &project), async |_| {
+                    workspace.empty().await?;
+                    Ok(command_problem(runner, &project).await?)
+                })
+                .await?;
             if problem.is_none() {
                 return Ok((plan, project));
             }
         }
-        Err(Failure::invalid(format!("no test command that runs here: {}", problem.unwrap_or_default())))
-    }
-
-    /// A test file that does not exist must make the test command fail, but not because it can't be started.
-    async fn command_problem(&mut self, round: &u32, project: &Project) -> Result<Option<String>, Failure> {
-        let (workspace, runner) = (self.workspace, self.runner);
-        self.context
-            .step("test-command", &(round, project), async |_| {
-                workspace.empty().await?;
-                let missing = project.test_file(&FeatureId::numbered(999));
-                let ran = runner.run(&project.test_command_for([missing.as_str()]), PROBE_TIMEOUT).await?;
-                let command = &project.test_command;
-                Ok(if ran.is_broken_runner() {
-                    Some(format!("`{command}` can't be started: {}", ran.text(PROBE_TIMEOUT)))
-                } else if ran.passed() {
-                    Some(format!("`{command}` succeeds although its test file does not exist; it must run the files at {{files}} and fail when one fails"))
-                } else {
-                    None
-                })
-            })
-            .await
+        Err(Failure::invalid(format!("no plan that works here: {}", problem.unwrap_or_default())))
     }
 
     /// Asks for features in batches until there are enough.
@@ -130,7 +128,8 @@ impl Initializer<'_> {
         let (mut drafts, mut known, mut idle): (Vec<FeatureDraft>, HashSet<String>, u32) =
             (Vec::new(), HashSet::new(), 0);
         while drafts.len() < minimum {
-            let descriptions: Vec<&str> = drafts.iter().map(|draft| draft.description.as_str()).collect();
+            let each = SHOWN_FEATURES / drafts.len().max(1);
+            let descriptions: Vec<String> = drafts.iter().map(|draft| one_line(&draft.description, each)).collect();
             let question = Prompt::InitializerFeatures.render(json!({
                 "objective": self.objective,
                 "revision": self.revision,
@@ -142,7 +141,7 @@ impl Initializer<'_> {
             let batch: FeatureBatch = self.ask("features", &(drafts.len(), idle), question).await?;
             let before = drafts.len();
             for proposal in batch.features {
-                if known.insert(proposal.description.to_lowercase()) {
+                if known.insert(sameness(&proposal.description)) {
                     drafts.push(FeatureDraft {
                         category: proposal.category,
                         description: proposal.description.trim().to_owned(),
@@ -174,14 +173,16 @@ impl Initializer<'_> {
                 "problem": problem,
             }))?;
             let file: FirstFile = self.ask("file", &(files.len(), refusals), question).await?;
-            let path = file.path.trim_start_matches("./").to_owned();
-            problem = self.file_problem(&path, &file.content, &paths).await?;
-            if problem.is_none() {
-                files.push((path, file.content));
-                if !file.more {
-                    break;
+            match file_problem(&file.path, &file.content, &paths).await? {
+                Ok(path) => {
+                    problem = None;
+                    files.push((path, file.content));
+                    if !file.more {
+                        break;
+                    }
+                    continue;
                 }
-                continue;
+                Err(refusal) => problem = Some(refusal),
             }
             refusals += 1;
             if refusals >= MAX_REFUSALS {
@@ -191,25 +192,6 @@ impl Initializer<'_> {
         Ok(files)
     }
 
-    async fn file_problem(&self, path: &str, content: &str, known: &[&str]) -> Result<Option<String>, Failure> {
-        if [FEATURE_LIST, PROGRESS, INIT_SCRIPT].contains(&path) {
-            return Ok(Some(format!("{path} is written by the harness")));
-        }
-        if known.contains(&path) {
-            return Ok(Some(format!("{path} is there already; give another file, or more = false")));
-        }
-        let (path, content) = (path.to_owned(), content.to_owned());
-        let tried = tokio::task::spawn_blocking(move || {
-            let folder = tempfile::tempdir().map_err(|error| ToolError::Operator(error.into()))?;
-            crate::tools::write_file(&Files::open(folder.path(), Vec::new())?, &path, &content)
-        });
-        match tried.await.map_err(anyhow::Error::new)? {
-            Ok(_) => Ok(None),
-            Err(ToolError::ForModel(reason)) => Ok(Some(reason)),
-            Err(ToolError::Operator(error)) => Err(Failure::Machine(error)),
-        }
-    }
-
     /// Runs `init.sh` twice, and asks again while it fails.
     async fn init_script(
         &mut self,
@@ -217,6 +199,7 @@ impl Initializer<'_> {
         files: &[(String, String)],
     ) -> Result<String, Failure> {
         let mut script = plan.init_script.clone();
+        let mut output = String::new();
         for round in 1..=MAX_SCRIPTS {
             let (workspace, runner) = (self.workspace, self.runner);
             let ran: InitRun = self
@@ -230,6 +213,10 @@ impl Initializer<'_> {
             if ran.ok {
                 return Ok(script);
             }
+            output = ran.text;
+            if round == MAX_SCRIPTS {
+                break;
+            }
             let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
             let question = Prompt::InitializerInitScript.render(json!({
                 "objective": self.objective,
@@ -237,12 +224,12 @@ impl Initializer<'_> {
                 "files": paths,
                 "programs": self.programs,
                 "script": script,
-                "output": ran.text,
+                "output": output,
             }))?;
             let answer: InitScript = self.ask("init-script", &round, question).await?;
             script = answer.init_script;
         }
-        Err(Failure::invalid("init.sh fails"))
+        Err(Failure::invalid(format!("init.sh fails: {output}")))
     }
 
     /// The first commit: the files, the registry with every feature failing, the diary.
@@ -284,6 +271,19 @@ impl Initializer<'_> {
         let messages = vec![Message::system(Prompt::InitializerSystem.render(())?), Message::user(question)];
         self.context.step(step, &(T::NAME, inputs), async |context| context.ask(messages).await).await
     }
+}
+
+/// A command, where one is given: small models also write nothing as text.
+fn given(command: Option<&str>) -> Option<String> {
+    let command = command?.trim();
+    let nothing = ["", "null", "none", "n/a"].iter().any(|word| command.eq_ignore_ascii_case(word));
+    (!nothing).then(|| command.to_owned())
+}
+
+/// Two descriptions that differ in white space, case or the last full stop say the same.
+fn sameness(description: &str) -> String {
+    let folded = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    folded.trim_end_matches('.').to_lowercase()
 }
 
 /// Writes the project's files into an empty workspace.

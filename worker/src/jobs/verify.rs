@@ -2,7 +2,7 @@
 
 use nightforge_domain::{CommitId, FeatureFailure, Verified};
 
-use crate::build::{Runner, Workspace, failing_tests, run_twice};
+use crate::build::{Runner, Workspace, failing_tests, one_line, run_twice};
 use crate::engine::{Failure, JobContext, Workshop};
 
 /// The end of a failing test's output that is kept, in characters.
@@ -28,15 +28,20 @@ pub(super) async fn run(
         .step("verify", &(head, &tests), async |_| {
             workspace.materialise(head).await?;
             let init = run_twice(&runner).await?;
-            if !init.ok {
-                return Err(Failure::Machine(anyhow::anyhow!("init.sh fails in a fresh clone: {}", init.text)));
-            }
+            // The tests decide: an init.sh that fails shows in those that need it.
+            let preparation = if init.ok {
+                String::new()
+            } else {
+                tracing::warn!(output = init.text, "init.sh fails in a fresh clone");
+                format!("In a fresh clone init.sh fails: {}\n", one_line(&init.text, 600))
+            };
             let failing = failing_tests(&runner, project, &tests).await?;
             let failing = build.features.iter().filter_map(|feature| {
                 let file = project.test_file(&feature.id);
                 let (_, ran) = failing.iter().find(|(failing, _)| failing.split(", ").any(|name| name == file))?;
                 let skip = ran.output.chars().count().saturating_sub(REASON_CHARS);
-                let reason = ran.output.chars().skip(skip).collect();
+                let end: String = ran.output.chars().skip(skip).collect();
+                let reason = format!("{preparation}{end}");
                 Some(FeatureFailure { feature: feature.id.clone(), reason })
             });
             Ok(Verified { failing: failing.collect() })

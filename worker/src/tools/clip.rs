@@ -119,7 +119,7 @@ fn collapse(text: &str) -> String {
             continue;
         }
         result.push_str(line);
-        let _ = writeln!(result, "… {count} times");
+        let _ = writeln!(result, "… ({count} times in all)");
     }
     result
 }

@@ -175,8 +175,8 @@ impl Files {
         };
         if self.protected.iter().any(covers) {
             return Err(ToolError::model(format!(
-                "`{path}` is kept by the harness and can't be changed: the feature list, the progress notes and the \
-                 tests of features that passed. Change the code instead"
+                "`{path}` belongs to the harness and can't be changed. Change the code instead; when you finish and the \
+                 gate accepts, the harness itself marks the feature as passed and writes the progress notes"
             )));
         }
         Ok(())

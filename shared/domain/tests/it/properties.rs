@@ -94,6 +94,9 @@ struct Books {
     fruitless: BTreeMap<JobNo, JobSpec>,
     proven: BTreeSet<FeatureId>,
     reported: bool,
+    sessions: u32,
+    verifications: u32,
+    gates: u32,
 }
 
 impl Books {
@@ -123,8 +126,13 @@ impl Books {
                     assert!(matches!(input, Input::JobDone { result: JobResult::Verified(_), .. }));
                     assert!(self.proven.remove(feature), "{feature} was reopened but had not passed");
                 }
+                Event::GateOpened { .. } => self.gates += 1,
                 _ => {}
             }
+        }
+        for job in &transition.jobs {
+            self.sessions += u32::from(matches!(job.spec, JobSpec::Code { .. }));
+            self.verifications += u32::from(matches!(job.spec, JobSpec::Verify { .. }));
         }
         for job in &transition.revive {
             let spec = self.fruitless.remove(job);
@@ -147,6 +155,11 @@ impl Books {
         let passing: BTreeSet<FeatureId> =
             build.features.iter().filter(|f| f.passes()).map(|f| f.id.clone()).collect();
         assert_eq!(passing, self.proven, "a feature passes if and only if a session proved it");
+        assert_eq!(
+            (build.sessions, build.verifications, build.gates),
+            (self.sessions, self.verifications, self.gates),
+            "what is counted has happened"
+        );
         match &state.life {
             Life::Queued | Life::WaitingForHuman { .. } => assert!(state.awaited.is_empty()),
             Life::Running => {

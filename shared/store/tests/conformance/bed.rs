@@ -118,6 +118,13 @@ impl Bed {
         sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&self.raw).await.unwrap();
     }
 
+    /// Starts to change rows behind the store's back; the rows are locked until the end of the transaction.
+    pub(crate) async fn begin(&self, sql: &str) -> sqlx::Transaction<'static, sqlx::Any> {
+        let mut transaction = self.raw.begin().await.unwrap();
+        sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut *transaction).await.unwrap();
+        transaction
+    }
+
     /// Rows of a query, columns joined by ` | `.
     pub(crate) async fn rows(&self, sql: &str) -> Vec<String> {
         let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_all(&self.raw).await.unwrap();

@@ -1,5 +1,7 @@
 //! Claims: which job is taken, by whom, and when none is.
 
+use std::time::Duration;
+
 use nightforge_domain::{Event, Fence, JobSpec, JobState, Millis, Priority, Status};
 use nightforge_store::{HandBack, StoreError};
 
@@ -110,6 +112,26 @@ async fn nothing_is_claimed_of_a_stopping_task() {
         assert!(bed.store.models_with_ready_jobs().await.unwrap().is_empty());
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_task_that_is_paused_or_stopped_while_it_is_claimed_is_not_claimed() {
+    for flag in ["paused", "stopping"] {
+        on_every_database(async |bed| {
+            let boot = bed.process().await;
+            let task = bed.started(&new_task()).await;
+            // The claim sees a task that is neither, and waits for its lock.
+            let change = bed.begin(&format!("UPDATE tasks SET {flag} = 1 WHERE id = '{task}'")).await;
+            let commit = async {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                change.commit().await.unwrap();
+            };
+            let (claim, ()) = tokio::join!(bed.claim(&boot), commit);
+            assert!(claim.is_none(), "{flag}");
+            assert_eq!(bed.jobs(&task).await, ["1 initialize ready"]);
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

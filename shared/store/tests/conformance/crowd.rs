@@ -305,7 +305,15 @@ async fn check(bed: &Bed, task: &TaskId) {
     // Invariant 3: fences grow, and an end belongs to the claim that was the last one.
     let mut ends_by_events = BTreeMap::new();
     let mut fences: BTreeMap<u64, i64> = BTreeMap::new();
+    let (mut paused, mut stopping) = (false, false);
     for event in &events {
+        match event.type_name.as_str() {
+            "pause-changed" => paused = event.data["paused"] == true,
+            "task-stopping" => stopping = true,
+            "retry-accepted" => stopping = false,
+            "job-claimed" => assert!(!paused && !stopping, "{task}: {event:?} came too late"),
+            _ => {}
+        }
         let Some(job) = event.data.get("job").and_then(Value::as_u64) else { continue };
         match event.type_name.as_str() {
             "job-claimed" => {

@@ -25,9 +25,9 @@ fn terminal_codes_are_removed() {
 
 #[test]
 fn equal_lines_become_one() {
-    assert_eq!(clip(&"same\n".repeat(120), None), "same\n… 120 times\n");
+    assert_eq!(clip(&"same\n".repeat(120), None), "same\n… (120 times in all)\n");
     assert_eq!(clip("a\na\nb\n", None), "a\na\nb\n");
-    assert_eq!(clip("a\nb\nb\nb", None), "a\nb\n… 3 times\n");
+    assert_eq!(clip("a\nb\nb\nb", None), "a\nb\n… (3 times in all)\n");
 }
 
 #[test]

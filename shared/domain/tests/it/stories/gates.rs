@@ -54,6 +54,14 @@ fn a_retry_never_skips_the_gate() {
         init 1             WAITING_FOR_HUMAN        1 features; gate 3 opened
         approve 3          CODING F001              gate 3 approved; +3 code F001, attempt 1, session 1
         ");
+    assert_snapshot!(Play::new(true).tell("submitted; init 1; reject 1; init 1; deadline; retry"), @"
+        submitted          INITIALIZING             +1 initialize
+        init 1             WAITING_FOR_HUMAN        1 features; gate 1 opened
+        reject 1           INITIALIZING             gate 1 rejected; +2 initialize (too vague)
+        init 1             WAITING_FOR_HUMAN        1 features; gate 2 opened
+        deadline           FAILED_REQUIRES_REVIEW   stopping: the deadline passed; report
+        retry              WAITING_FOR_HUMAN        retry accepted; gate 3 opened
+        ");
     assert_snapshot!(Play::new(true).tell("submitted; init 1; reject 1; mismatch; retry"), @"
         submitted          INITIALIZING             +1 initialize
         init 1             WAITING_FOR_HUMAN        1 features; gate 1 opened
