@@ -1,6 +1,7 @@
 //! Prompts: text files in `prompts/`, rendered strictly. A variable that a template does not know, or that is not
 //! given, is an error.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use minijinja::value::Serde;
@@ -21,7 +22,7 @@ pub(crate) enum Prompt {
 }
 
 impl Prompt {
-    const ALL: [Prompt; 7] = [
+    pub(super) const ALL: [Prompt; 7] = [
         Prompt::InitializerSystem,
         Prompt::InitializerPlan,
         Prompt::InitializerFeatures,
@@ -43,7 +44,7 @@ impl Prompt {
         }
     }
 
-    fn text(self) -> &'static str {
+    pub(super) fn text(self) -> &'static str {
         match self {
             Prompt::InitializerSystem => include_str!("../../../prompts/initializer/system.md"),
             Prompt::InitializerPlan => include_str!("../../../prompts/initializer/plan.md"),
@@ -58,9 +59,20 @@ impl Prompt {
     /// The prompt with its variables filled in.
     ///
     /// # Errors
-    /// When a variable is missing: a defect of the caller, caught by the snapshot tests.
+    /// When a variable is missing, or is none of the template's: a defect of the caller, caught by the snapshot tests.
     pub(crate) fn render(self, variables: impl Serialize) -> anyhow::Result<String> {
+        let variables = serde_json::to_value(variables)?;
+        let known = self.variables();
+        if let Some(unknown) = variables.as_object().and_then(|given| given.keys().find(|name| !known.contains(*name))) {
+            anyhow::bail!("the prompt {} knows no variable `{unknown}`", self.name());
+        }
         Ok(ENVIRONMENT.get_template(self.name())?.render(Serde(variables))?)
+    }
+
+    /// What the template names.
+    pub(super) fn variables(self) -> HashSet<String> {
+        let template = ENVIRONMENT.get_template(self.name()).expect("every prompt was added below");
+        template.undeclared_variables(false)
     }
 }
 

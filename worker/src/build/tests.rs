@@ -1,1 +1,10 @@
+//! The harness on a real workspace: real git, real sandbox, real tests of a small Python project.
 
+mod bearings;
+mod bed;
+mod gate;
+mod hostile;
+mod prompts;
+mod protection;
+mod test_first;
+mod workspaces;

@@ -1,0 +1,247 @@
+//! A session's tools on a small project: `app.py`, and the feature F001 that passes. The session is about F002.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use nightforge_domain::build::{Feature, FeatureDraft, FeatureStatus, Project, feature_list};
+use nightforge_domain::contract::{Action, Category, FinishOutcome};
+use nightforge_domain::state::TaskState;
+use nightforge_domain::{
+    AgentModels, CommitId, FeatureId, Fence, JobId, JobNo, JobSpec, Kind, Limits, Millis, ModelName, Priority,
+};
+use nightforge_store::{Claim, TaskRow, fresh_id};
+use tempfile::TempDir;
+
+use crate::build::progress::{FEATURE_LIST, INIT_SCRIPT, PROGRESS};
+use crate::build::runner::Runner;
+use crate::build::toolbox::{Before, End, ToolOutcome, Toolbox};
+use crate::build::workspace::Workspace;
+use crate::sandbox::Sandbox;
+
+pub(super) static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::detect().expect("bubblewrap works here"));
+
+/// The test file of the session's feature.
+pub(super) const TEST: &str = "tests/test_f002.py";
+/// The test file of the feature that passes.
+pub(super) const OLDER: &str = "tests/test_f001.py";
+
+/// The program before the session.
+pub(super) const APP: &str = "def one():\n    return 1\n";
+/// The program with the session's feature.
+pub(super) const APP_WITH_TWO: &str = "def one():\n    return 1\n\n\ndef two():\n    return 2\n";
+
+pub(super) struct Bed {
+    pub(super) data: TempDir,
+    pub(super) workspace: Workspace,
+    pub(super) runner: Runner,
+    pub(super) project: Project,
+    pub(super) features: Vec<Feature>,
+    pub(super) first_commit: CommitId,
+    pub(super) base: CommitId,
+    pub(super) before: Before,
+    /// How the last action ended the session.
+    pub(super) end: Option<End>,
+}
+
+/// A unittest file with one test.
+pub(super) fn test_that(body: &str) -> String {
+    format!("import unittest\n\n\nclass Test(unittest.TestCase):\n    def test(self):\n        {body}\n")
+}
+
+/// Fails before the feature, and passes with [`APP_WITH_TWO`].
+pub(super) fn test_of_two() -> String {
+    test_that("import app; self.assertEqual(app.two(), 2)")
+}
+
+pub(super) fn claim(job: u32, fence: i64) -> Claim {
+    let model: ModelName = "m".parse().unwrap();
+    let state = TaskState::new(Kind::Build, false);
+    let id = "01jd0000000000000000000000".parse().unwrap_or_else(|_| fresh_id());
+    let task = TaskRow {
+        id,
+        kind: Kind::Build,
+        objective: "o".to_owned(),
+        owner: "local".to_owned(),
+        priority: Priority::default(),
+        models: AgentModels { initializer: model.clone(), coder: model.clone() },
+        limits: Limits::default(),
+        status: state.status(),
+        phase: state.phase(),
+        state,
+        seq: 0,
+        stopping: false,
+        paused: false,
+        deadline: None,
+        head: None,
+        report: None,
+        created_at: Millis(0),
+        updated_at: Millis(0),
+        finished_at: None,
+    };
+    Claim {
+        job: JobId { task: task.id.clone(), no: JobNo(job) },
+        fence: Fence(fence),
+        spec: JobSpec::Initialize { revision: None },
+        model,
+        task,
+        steps: 0,
+        infra_failures: 0,
+        claimed_at: Millis(0),
+    }
+}
+
+pub(super) fn project() -> Project {
+    Project {
+        name: "sums".to_owned(),
+        test_command: "python3 -m unittest {files}".to_owned(),
+        test_file_pattern: "tests/test_{id}.py".to_owned(),
+        build_command: None,
+        serve_command: None,
+    }
+}
+
+pub(super) fn feature(number: usize) -> Feature {
+    let draft = FeatureDraft {
+        category: Category::Functional,
+        description: format!("The program gives the number {number}"),
+        steps: vec!["call it".to_owned(), "look at what comes back".to_owned()],
+    };
+    Feature::new(FeatureId::numbered(number), draft)
+}
+
+impl Bed {
+    pub(super) async fn new() -> Self {
+        Self::with_first_files(&[]).await
+    }
+
+    /// With more files in the first commit.
+    pub(super) async fn with_first_files(more: &[(&str, &str)]) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(data.path(), &claim(1, 1), &SANDBOX).await.unwrap();
+        let project = project();
+        let mut features: Vec<Feature> = (1..=3).map(feature).collect();
+        let list = feature_list(&features, &project, None).text();
+        let first_files = [
+            ("app.py", ""),
+            (".gitignore", "*.db\ncache/\n"),
+            (INIT_SCRIPT, "#!/bin/sh\ntrue\n"),
+            (FEATURE_LIST, list.as_str()),
+            (PROGRESS, "Initializer: prepared.\n"),
+        ];
+        let folder = workspace.project();
+        put(&folder, &first_files);
+        put(&folder, more);
+        workspace.own(folder.clone()).await.unwrap();
+        let first_commit = workspace.commit(None, "Prepare the project".to_owned(), Millis(0)).await.unwrap();
+        let older = test_that("import app; self.assertEqual(app.one(), 1)");
+        put(&folder, &[("app.py", APP), (OLDER, &older)]);
+        workspace.own(folder.clone()).await.unwrap();
+        let base = workspace.commit(Some(&first_commit), "F001: one".to_owned(), Millis(0)).await.unwrap();
+        features[0].status = FeatureStatus::Passed { commit: base.clone(), already: false };
+        let runner = Runner::new(&SANDBOX, &workspace);
+        let before = Before { checkpoint: base.clone(), red: false, now: Millis(0) };
+        Self { data, workspace, runner, project, features, first_commit, base, before, end: None }
+    }
+
+    /// With the session's test written and seen to fail.
+    pub(super) async fn red() -> Self {
+        let mut bed = Self::new().await;
+        let said = bed.write(TEST, &test_of_two()).await;
+        assert!(bed.before.red, "{said}");
+        bed
+    }
+
+    /// With the session's feature built as well.
+    pub(super) async fn green() -> Self {
+        let mut bed = Self::red().await;
+        bed.write("app.py", APP_WITH_TWO).await;
+        bed
+    }
+
+    pub(super) fn toolbox(&self) -> Toolbox<'_> {
+        Toolbox {
+            workspace: &self.workspace,
+            runner: &self.runner,
+            project: &self.project,
+            features: &self.features,
+            feature: &self.features[1],
+            base: &self.base,
+            start: &self.base,
+            first_commit: &self.first_commit,
+        }
+    }
+
+    pub(super) async fn outcome(&mut self, action: Action) -> ToolOutcome {
+        let outcome = self.toolbox().run(&action, &self.before).await.unwrap();
+        self.before.checkpoint = outcome.checkpoint.clone();
+        self.before.red = outcome.red;
+        self.end = outcome.end;
+        outcome
+    }
+
+    pub(super) async fn act(&mut self, action: Action) -> String {
+        self.outcome(action).await.text
+    }
+
+    pub(super) async fn write(&mut self, path: &str, content: &str) -> String {
+        self.act(Action::WriteFile { path: path.to_owned(), content: content.to_owned() }).await
+    }
+
+    pub(super) async fn edit(&mut self, path: &str, old_text: &str, new_text: &str) -> String {
+        let (old_text, new_text) = (old_text.to_owned(), new_text.to_owned());
+        self.act(Action::EditFile { path: path.to_owned(), old_text, new_text }).await
+    }
+
+    pub(super) async fn command(&mut self, command: &str) -> String {
+        self.act(Action::RunCommand { command: command.to_owned(), timeout_s: Some(20) }).await
+    }
+
+    pub(super) async fn tests(&mut self, file: Option<&str>) -> String {
+        self.act(Action::RunTests { file: file.map(str::to_owned) }).await
+    }
+
+    pub(super) async fn revert(&mut self, target: &str) -> String {
+        self.act(Action::RevertTo { target: target.to_owned() }).await
+    }
+
+    /// Asks the gate.
+    pub(super) async fn finish(&mut self) -> String {
+        self.act(Action::Finish { outcome: FinishOutcome::Done, note: String::new() }).await
+    }
+
+    /// Asks the gate, which must refuse.
+    pub(super) async fn refusal(&mut self) -> String {
+        let said = self.finish().await;
+        assert_eq!(self.end, None, "the gate accepted: {said}");
+        said
+    }
+
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.workspace.project().join(path)
+    }
+
+    pub(super) fn on_disk(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.path(path)).ok()
+    }
+
+    /// A file as the last checkpoint has it.
+    pub(super) async fn recorded(&self, path: &str) -> Option<String> {
+        let (checkpoint, path) = (self.before.checkpoint.clone(), path.to_owned());
+        let content = self.workspace.git(move |repository| Ok(repository.file_at(&checkpoint, &path)?)).await.unwrap();
+        content.map(|content| String::from_utf8(content).unwrap())
+    }
+
+    pub(super) fn with_test_timeout(mut self, limit: Duration) -> Self {
+        self.runner = self.runner.with_test_timeout(limit);
+        self
+    }
+}
+
+pub(super) fn put(folder: &Path, files: &[(&str, &str)]) {
+    for (path, content) in files {
+        let file = folder.join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
+    }
+}
