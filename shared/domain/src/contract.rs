@@ -28,7 +28,7 @@ pub struct ProjectPlan {
     pub test_command: String,
     /// Path of a feature's test file. It must contain {id}; the harness puts f001, f002, … there.
     pub test_file_pattern: String,
-    /// Shell command that checks or builds the project, or null.
+    /// Shell command that checks or builds the project, or null. It may write caches, nothing else.
     pub build_command: Option<String>,
     /// Shell command that starts the project's server on the port in $PORT, or null.
     pub serve_command: Option<String>,
@@ -49,18 +49,14 @@ impl Contract for ProjectPlan {
             return Err("test_file_pattern must contain {id}, for example: tests/test_{id}.py".to_owned());
         }
         let pattern = &self.test_file_pattern;
-        if pattern.starts_with('/') || pattern.contains('\\') || pattern.split('/').any(|part| part == "..") {
+        let outside = |part: &str| part == ".." || part.eq_ignore_ascii_case(".git");
+        if pattern.starts_with(['/', '-']) || pattern.contains('\\') || pattern.split('/').any(outside) {
             return Err(
                 "test_file_pattern must be a path inside the project, for example: tests/test_{id}.py"
                     .to_owned(),
             );
         }
-        if self.init_script.trim().is_empty() {
-            return Err(
-                "init_script must not be empty; if nothing is to be prepared, give: #!/bin/sh".to_owned()
-            );
-        }
-        Ok(())
+        check_init_script(&self.init_script)
     }
 }
 
@@ -76,6 +72,17 @@ pub struct InitScript {
 
 impl Contract for InitScript {
     const NAME: &'static str = "InitScript";
+
+    fn check(&self) -> Result<(), String> {
+        check_init_script(&self.init_script)
+    }
+}
+
+fn check_init_script(script: &str) -> Result<(), String> {
+    if script.trim().is_empty() {
+        return Err("init_script must not be empty; if nothing is to be prepared, give: #!/bin/sh".to_owned());
+    }
+    Ok(())
 }
 
 /// Initializer: up to ten features.
@@ -84,7 +91,7 @@ impl Contract for InitScript {
 pub struct FeatureBatch {
     /// One sentence: which part of the project these features cover.
     pub thought: String,
-    /// Up to ten features, smallest steps first.
+    /// The next features, smallest steps first.
     pub features: Vec<FeatureProposal>,
 }
 

@@ -55,7 +55,8 @@ pub(crate) struct End {
 
 impl Store {
     /// Journals one step, whose ordinal must be the number of steps so far. It ends the count of deaths and of
-    /// infrastructure failures in a row.
+    /// infrastructure failures in a row. A step that this claim has recorded already, because the answer to its
+    /// commit was lost, is fine.
     ///
     /// # Errors
     /// [`Lost`] when the claim is over, or the journal has another length.
@@ -73,8 +74,9 @@ impl Store {
         .await?
         .rows_affected();
         if changed != 1 {
+            let recorded = has_recorded(&mut tx, job, fence, step).await?;
             tx.roll_back().await?;
-            return Ok(Err(Lost));
+            return Ok(if recorded { Ok(()) } else { Err(Lost) });
         }
         sqlx::query(
             "INSERT INTO steps (task_id, job, ordinal, name, input_hash, output, duration_ms, fence, at)
@@ -281,6 +283,23 @@ impl Store {
         tx.commit().await?;
         Ok(Ok(()))
     }
+}
+
+/// Whether this claim, which still holds the job, has recorded exactly this step as its last.
+async fn has_recorded(tx: &mut TaskTx<'_>, job: &JobId, fence: Fence, step: &Step) -> Result<bool, StoreError> {
+    let found: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM steps s JOIN jobs j ON j.task_id = s.task_id AND j.number = s.job
+         WHERE s.task_id = $1 AND s.job = $2 AND s.fence = $3 AND s.ordinal = $4 AND s.input_hash = $5
+            AND j.fence = $3 AND j.state = 'running' AND j.steps = s.ordinal + 1",
+    )
+    .bind(job.task.as_str())
+    .bind(i64::from(job.no.0))
+    .bind(fence.0)
+    .bind(i64::from(step.ordinal))
+    .bind(&step.input_hash)
+    .fetch_one(&mut *tx.tx)
+    .await?;
+    Ok(found == 1)
 }
 
 /// Faults and infrastructure failures so far, if the claim holds the job.

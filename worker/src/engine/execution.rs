@@ -49,6 +49,12 @@ impl Execution {
         Self { workshop, claim, lease, progress: Progress::default() }
     }
 
+    /// For tests: what tells whether a step was journaled under this claim.
+    #[cfg(test)]
+    pub(super) fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
     /// Runs the job to its end, whatever it is. Errors are booked, not returned.
     pub(crate) async fn run(self) {
         let span = tracing::info_span!(
@@ -71,30 +77,17 @@ impl Execution {
     }
 
     async fn work(&self) -> Result<JobResult, Failure> {
-        let signal = self.lease.signal();
         let (claim, workshop) = (self.claim.clone(), Arc::clone(&self.workshop));
-        let (told, progress) = (signal.clone(), self.progress.clone());
+        let (signal, progress) = (self.lease.signal(), self.progress.clone());
+        let told = signal.clone();
         let job = async move {
             let mut context = JobContext::new(claim, &workshop, told, progress).await?;
             jobs::run(&workshop, &mut context).await
         };
-        // A task of its own, so that a panic ends this job and not the worker; it ends with this execution.
-        let mut job = AbortOnDropHandle::new(tokio::spawn(job.in_current_span()));
-        let ended = tokio::select! {
-            ended = &mut job => ended,
-            interruption = must_end(signal) => {
-                // Dropping the future closes the model's stream and kills the sandbox.
-                job.abort();
-                match job.await {
-                    Err(error) if error.is_cancelled() => return Err(Failure::Interrupted(interruption)),
-                    ended => ended,
-                }
-            }
-        };
-        ended.unwrap_or_else(|panic| Err(Failure::Machine(anyhow::anyhow!("the job's code panicked: {panic}"))))
+        run_until_told(job, signal).await
     }
 
-    async fn book(&self, outcome: Result<JobResult, Failure>) -> Result<(), Failure> {
+    pub(super) async fn book(&self, outcome: Result<JobResult, Failure>) -> Result<(), Failure> {
         match outcome {
             Ok(result) => self.finish(&result).await,
             Err(Failure::Interrupted(Interruption::Lost)) => {
@@ -226,6 +219,27 @@ impl Execution {
     {
         retrying(&self.lease.signal(), || write(self.workshop.store.clone(), self.claim.clone())).await
     }
+}
+
+/// Runs a job to its end, or until it is told to end in the middle of a step.
+pub(super) async fn run_until_told(
+    job: impl Future<Output = Result<JobResult, Failure>> + Send + 'static,
+    signal: watch::Receiver<Option<Interruption>>,
+) -> Result<JobResult, Failure> {
+    // A task of its own, so that a panic ends this job and not the worker; it ends with this execution.
+    let mut job = AbortOnDropHandle::new(tokio::spawn(job.in_current_span()));
+    let ended = tokio::select! {
+        ended = &mut job => ended,
+        interruption = must_end(signal) => {
+            // Dropping the future closes the model's stream and kills the sandbox.
+            job.abort();
+            match job.await {
+                Err(error) if error.is_cancelled() => return Err(Failure::Interrupted(interruption)),
+                ended => ended,
+            }
+        }
+    };
+    ended.unwrap_or_else(|panic| Err(Failure::Machine(anyhow::anyhow!("the job's code panicked: {panic}"))))
 }
 
 /// Waits for a signal that ends the execution in the middle of a step.

@@ -161,7 +161,7 @@ impl Leases {
 }
 
 /// Raises a signal unless a stronger one stands; true when it changed.
-fn raise(signal: &watch::Sender<Option<Interruption>>, new: Interruption) -> bool {
+pub(super) fn raise(signal: &watch::Sender<Option<Interruption>>, new: Interruption) -> bool {
     let strength = |interruption: Interruption| match interruption {
         Interruption::Paused => 1,
         Interruption::Draining => 2,

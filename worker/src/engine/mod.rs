@@ -7,6 +7,8 @@ mod failure;
 mod lease;
 mod model;
 mod slots;
+#[cfg(test)]
+pub(crate) mod tests;
 mod worker;
 
 pub(crate) use context::JobContext;

@@ -52,7 +52,7 @@ fn feature_batch() {
     assert_snapshot!(shown::<FeatureBatch>(), @r#"
     {"description":"Initializer: up to ten features.","type":"object","properties":{"thought":
     {"description":"One sentence: which part of the project these features cover.","type":"string"},"features":
-    {"description":"Up to ten features, smallest steps first.","type":"array","items":
+    {"description":"The next features, smallest steps first.","type":"array","items":
     {"description":"One feature as the Initializer proposes it.","type":"object","properties":{"category":
     {"description":"Kind of feature.","type":"string","enum":["functional","visible","quality"]},"description":
     {"description":"One sentence that a test can prove.","type":"string"},"steps":
@@ -68,7 +68,7 @@ fn project_plan() {
     {"description":"Short name of the project, lower case with dashes.","type":"string"},"test_command":
     {"description":"Shell command that runs test files. It must contain {files}; the harness puts the paths there.","type":"string"},"test_file_pattern":
     {"description":"Path of a feature's test file. It must contain {id}; the harness puts f001, f002, … there.","type":"string"},"build_command":
-    {"description":"Shell command that checks or builds the project, or null.","anyOf":[{"type":"string"},{"type":"null"}]},"serve_command":
+    {"description":"Shell command that checks or builds the project, or null. It may write caches, nothing else.","anyOf":[{"type":"string"},{"type":"null"}]},"serve_command":
     {"description":"Shell command that starts the project's server on the port in $PORT, or null.","anyOf":[{"type":"string"},{"type":"null"}]},"init_script":
     {"description":"Whole text of init.sh. It prepares the project and can be run again at any time.","type":"string"}},"required":["thought","name","test_command","test_file_pattern","build_command","serve_command","init_script"],"additionalProperties":false}
     "#);

@@ -8,8 +8,8 @@ use super::bed::{APP, APP_WITH_TWO, Bed, OLDER, TEST, test_of_two};
 async fn tools_do_not_write_what_the_harness_owns() {
     let mut bed = Bed::red().await;
     for path in ["feature_list.json", "./progress.txt", "/project/feature_list.json", OLDER, "tests//test_f001.py"] {
-        assert!(bed.write(path, "{}").await.contains("kept by the harness"), "{path}");
-        assert!(bed.edit(path, "e", "E").await.contains("kept by the harness"), "{path}");
+        assert!(bed.write(path, "{}").await.contains("belongs to the harness"), "{path}");
+        assert!(bed.edit(path, "e", "E").await.contains("belongs to the harness"), "{path}");
     }
     for path in [".git/config", "lib/.git/hooks/post-commit", "../outside", "/etc/passwd"] {
         assert!(bed.write(path, "x").await.starts_with("ERROR"), "{path}");
