@@ -71,7 +71,12 @@ impl Bed {
         let mut config = SchedulerConfig::new(fresh_boot_id(), self.data.path().to_owned());
         config.lease = Duration::from_millis(LEASE_MS as u64);
         config.sweep_every = Duration::from_millis(20);
-        tokio::spawn(nightforge_scheduler::run(self.store.clone(), self.bells.clone(), config, self.stop.clone()))
+        tokio::spawn(nightforge_scheduler::run(
+            self.store.clone(),
+            self.bells.clone(),
+            config,
+            self.stop.clone(),
+        ))
     }
 
     async fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {

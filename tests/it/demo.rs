@@ -10,7 +10,11 @@ fn a_demo_build_ends_in_a_repository_with_one_commit_per_feature() {
     let data = tempfile::tempdir().unwrap();
     let report = json(&demo_command(data.path()).output().unwrap());
     let task = &report["tasks"][0];
-    assert_eq!((&task["kind"], &task["state"]), (&Value::from("build"), &Value::from("completed")), "{report}");
+    assert_eq!(
+        (&task["kind"], &task["state"]),
+        (&Value::from("build"), &Value::from("completed")),
+        "{report}"
+    );
     let total = task["features"]["total"].as_u64().unwrap();
     assert!(total >= 8, "{report}");
     assert_eq!(task["features"]["passed"].as_u64(), Some(total));
@@ -21,7 +25,8 @@ fn a_demo_build_ends_in_a_repository_with_one_commit_per_feature() {
     assert_eq!(proven.len() as u64, total, "{proven:?}");
     assert_eq!(proven.iter().collect::<BTreeSet<_>>().len(), proven.len(), "each feature once: {proven:?}");
 
-    let list: Value = serde_json::from_slice(&std::fs::read(folder.join("feature_list.json")).unwrap()).unwrap();
+    let list: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("feature_list.json")).unwrap()).unwrap();
     let features = list["features"].as_array().unwrap();
     assert_eq!(features.len() as u64, total);
     assert!(features.iter().all(|feature| feature["passes"] == true), "{list}");

@@ -171,7 +171,8 @@ async fn a_drained_worker_hands_its_job_back_and_the_next_one_goes_on_from_the_j
     };
     let job = tokio::time::timeout(BUILD, second_session).await.expect("steps are journaled");
     first.drain().await;
-    let journaled = world.store.journal(&nightforge_domain::JobId { task: task.clone(), no: job.no }).await.unwrap();
+    let journaled =
+        world.store.journal(&nightforge_domain::JobId { task: task.clone(), no: job.no }).await.unwrap();
     assert!(
         world.store.jobs(&task).await.unwrap().iter().all(|job| job.state.as_str() != "running"),
         "every lease was handed back"
@@ -179,7 +180,8 @@ async fn a_drained_worker_hands_its_job_back_and_the_next_one_goes_on_from_the_j
 
     let second = world.worker().await;
     world.end_of(&task, BUILD).await;
-    let after = world.store.journal(&nightforge_domain::JobId { task: task.clone(), no: job.no }).await.unwrap();
+    let after =
+        world.store.journal(&nightforge_domain::JobId { task: task.clone(), no: job.no }).await.unwrap();
     assert_eq!(after[..journaled.len()], journaled[..], "steps that were done are not done again");
     assert_eq!(count(&world, &task, "job-fault").await, 0);
     assert_eq!(passed(&world, &task).await, 3);

@@ -80,7 +80,10 @@ fn what_is_fixed_to_one_crate_is_named_by_no_other() {
     for (folder, ..) in LAYERS {
         let used = dependencies(folder);
         for (package, home) in fixed {
-            assert!(folder == home || !used.contains(package), "{folder} must not name {package}; that is {home}'s");
+            assert!(
+                folder == home || !used.contains(package),
+                "{folder} must not name {package}; that is {home}'s"
+            );
         }
     }
     assert!(dependencies("shared/queue").contains("apalis"), "the check looks at the right names");
@@ -94,7 +97,14 @@ fn the_domain_has_no_input_and_no_output() {
     let used = dependencies("shared/domain");
     assert!(used.is_subset(&allowed), "unexpected dependencies: {:?}", used.difference(&allowed));
     let banned = [
-        "std::fs", "std::net", "std::process", "std::env", "std::thread", "std::time", "std::io", "println!",
+        "std::fs",
+        "std::net",
+        "std::process",
+        "std::env",
+        "std::thread",
+        "std::time",
+        "std::io",
+        "println!",
         "eprintln!",
     ];
     for path in sources(&root().join("shared/domain/src")) {

@@ -55,7 +55,11 @@ fn story(seed: u64) {
     let records = look::records(data.path());
     assert_eq!(records.len(), 1, "seed {seed}: the same task went on");
     let record = &records[0];
-    println!("seed {seed}: {kills} kills, {} jobs taken over, {} model calls", record.rescues(), record.model_calls);
+    println!(
+        "seed {seed}: {kills} kills, {} jobs taken over, {} model calls",
+        record.rescues(),
+        record.model_calls
+    );
     assert!(kills >= 3, "seed {seed}: the kills must hit the build");
     assert!(record.rescues() >= 1, "seed {seed}: at least one kill must hit a job");
     record.assert_events_without_gap();

@@ -60,7 +60,11 @@ pub fn json(output: &Output) -> Value {
 pub fn run(program: &str, arguments: &[&str], folder: &Path) -> String {
     let output = Command::new(program).args(arguments).current_dir(folder).output().expect(program);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{program} {arguments:?}\n{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}\n{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     text
 }
 

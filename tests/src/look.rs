@@ -37,9 +37,11 @@ pub fn records(data: &Path) -> Vec<Record> {
             let model_calls = store.spent(&task.id).await.expect("the ledger").model_calls;
             let mut model_steps = 0;
             for job in &jobs {
-                let steps = store.journal(&JobId { task: task.id.clone(), no: job.no }).await.expect("a journal");
+                let steps =
+                    store.journal(&JobId { task: task.id.clone(), no: job.no }).await.expect("a journal");
                 let answers = ["plan", "features", "file", "init-script", "model"];
-                model_steps += steps.iter().filter(|step| answers.contains(&step.name.as_str())).count() as u64;
+                model_steps +=
+                    steps.iter().filter(|step| answers.contains(&step.name.as_str())).count() as u64;
             }
             records.push(Record { task, events, jobs, model_calls, model_steps });
         }

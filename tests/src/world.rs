@@ -41,7 +41,8 @@ impl World {
     /// # Panics
     /// When this machine does not let it start.
     pub async fn start() -> Self {
-        let _ = tracing_subscriber::fmt().with_env_filter("info,async_openai=off").with_test_writer().try_init();
+        let _ =
+            tracing_subscriber::fmt().with_env_filter("info,async_openai=off").with_test_writer().try_init();
         let data = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite:{}", data.path().join("nightforge.db").display());
         let store = Store::open(&url, DbClock::Database).await.expect("the database opens");
@@ -116,7 +117,12 @@ impl World {
     ///
     /// # Panics
     /// When that takes over `limit`; the task's log is shown.
-    pub async fn until(&self, task: &TaskId, limit: Duration, condition: impl Fn(&TaskRow) -> bool) -> TaskRow {
+    pub async fn until(
+        &self,
+        task: &TaskId,
+        limit: Duration,
+        condition: impl Fn(&TaskRow) -> bool,
+    ) -> TaskRow {
         let waited = tokio::time::timeout(limit, async {
             loop {
                 let row = self.store.task(task).await.expect("the task");
@@ -130,9 +136,15 @@ impl World {
             Ok(row) => row,
             Err(_) => {
                 let events = self.store.events(task, 0, 10_000).await.expect("events");
-                let log: Vec<String> =
-                    events.iter().map(|event| format!("{} {} {}", event.seq, event.type_name, event.data)).collect();
-                panic!("not within {limit:?}; model's complaints: {:?}\n{}", self.model.violations(), log.join("\n"));
+                let log: Vec<String> = events
+                    .iter()
+                    .map(|event| format!("{} {} {}", event.seq, event.type_name, event.data))
+                    .collect();
+                panic!(
+                    "not within {limit:?}; model's complaints: {:?}\n{}",
+                    self.model.violations(),
+                    log.join("\n")
+                );
             }
         }
     }

@@ -286,7 +286,12 @@ impl Store {
 }
 
 /// Whether this claim, which still holds the job, has recorded exactly this step as its last.
-async fn has_recorded(tx: &mut TaskTx<'_>, job: &JobId, fence: Fence, step: &Step) -> Result<bool, StoreError> {
+async fn has_recorded(
+    tx: &mut TaskTx<'_>,
+    job: &JobId,
+    fence: Fence,
+    step: &Step,
+) -> Result<bool, StoreError> {
     let found: i64 = sqlx::query_scalar(
         "SELECT count(*) FROM steps s JOIN jobs j ON j.task_id = s.task_id AND j.number = s.job
          WHERE s.task_id = $1 AND s.job = $2 AND s.fence = $3 AND s.ordinal = $4 AND s.input_hash = $5

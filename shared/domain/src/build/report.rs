@@ -51,7 +51,7 @@ pub fn report(build: &Build, end: Status, reason: Option<&str>, context: &Contex
         let _ = writeln!(text, "\nStopped early: {}.", one_line(reason));
     }
     let _ = writeln!(text, "\n## Objective\n\n{}\n", quoted(facts.objective));
-    let _ = writeln!(text, "## Features\n\n| | feature | state | attempts |\n|---|---|---|---|");
+    let _ = writeln!(text, "## Features\n\n| | feature | state | failed attempts |\n|---|---|---|---|");
     for feature in &build.features {
         let _ = writeln!(text, "{}", row(feature));
     }

@@ -29,7 +29,7 @@ fn every_feature_is_proven_and_verified() {
 
         ## Features
 
-        | | feature | state | attempts |
+        | | feature | state | failed attempts |
         |---|---|---|---|
         | F001 | The board does thing 1. | passed in 0000000000 | 0 |
         | F002 | The board does thing 2. | passed in 0000000000 | 1 |
@@ -115,7 +115,7 @@ fn blocked_features_do_not_hold_up_the_others() {
 
         ## Features
 
-        | | feature | state | attempts |
+        | | feature | state | failed attempts |
         |---|---|---|---|
         | F001 | The board does thing 1. | blocked | 1 |
         | F002 | The board does thing 2. | passed in 0000000000 | 0 |
