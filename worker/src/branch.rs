@@ -65,3 +65,6 @@ pub(crate) async fn keep(store: Store, data: PathBuf, stop: CancellationToken) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

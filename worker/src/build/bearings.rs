@@ -38,8 +38,15 @@ struct Room {
 }
 
 impl Room {
-    const WHOLE: Room =
-        Room { diary_lines: 40, log_lines: 20, line: 300, failure: 1_500, description: 1_000, step: 300, short: 600 };
+    const WHOLE: Room = Room {
+        diary_lines: 40,
+        log_lines: 20,
+        line: 300,
+        failure: 1_500,
+        description: 1_000,
+        step: 300,
+        short: 600,
+    };
 
     /// Less of everything; the feature itself loses last.
     fn smaller(self) -> Room {
@@ -67,7 +74,8 @@ pub(crate) async fn message(workspace: &Workspace, facts: &Facts<'_>) -> anyhow:
         .git(move |repository| {
             let diary = repository.file_at(&base, PROGRESS)?.unwrap_or_default();
             let log = repository.log(&base, Room::WHOLE.log_lines)?;
-            let log: Vec<String> = log.iter().map(|entry| format!("{} {}", entry.short_id, entry.subject)).collect();
+            let log: Vec<String> =
+                log.iter().map(|entry| format!("{} {}", entry.short_id, entry.subject)).collect();
             Ok((String::from_utf8_lossy(&diary).into_owned(), log))
         })
         .await?;
@@ -83,7 +91,9 @@ pub(crate) async fn message(workspace: &Workspace, facts: &Facts<'_>) -> anyhow:
 
 fn render(facts: &Facts<'_>, diary: &str, log: &[String], room: Room) -> anyhow::Result<String> {
     let diary: Vec<&str> = diary.lines().collect();
-    let last = diary[diary.len().saturating_sub(room.diary_lines)..].iter().map(|line| clipped_line(line, room.line));
+    let last = diary[diary.len().saturating_sub(room.diary_lines)..]
+        .iter()
+        .map(|line| clipped_line(line, room.line));
     let commits = log.iter().take(room.log_lines).map(|line| one_line(line, room.line.min(100)));
     let steps = facts.feature.draft.steps.iter().take(10).map(|step| one_line(step, room.step));
     Prompt::CoderBearings.render(json!({

@@ -38,7 +38,10 @@ impl Burden {
         if self.files > MAX_FILES {
             Some(format!("more than {MAX_FILES} files; put what is made at run time into .gitignore"))
         } else if self.bytes > MAX_BYTES {
-            Some(format!("files of more than {} MB in all; put what is made at run time into .gitignore", MAX_BYTES >> 20))
+            Some(format!(
+                "files of more than {} MB in all; put what is made at run time into .gitignore",
+                MAX_BYTES >> 20
+            ))
         } else {
             None
         }
@@ -49,7 +52,13 @@ impl Burden {
         self.nested.as_deref()
     }
 
-    fn add(&mut self, folder: &Folder, above: Option<&Rules<'_>>, path: &mut Vec<u8>, depth: usize) -> std::io::Result<()> {
+    fn add(
+        &mut self,
+        folder: &Folder,
+        above: Option<&Rules<'_>>,
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> std::io::Result<()> {
         let rules = Rules::of(folder, path, above);
         for entry in folder.entries()? {
             if self.excess().is_some() {
@@ -132,7 +141,12 @@ mod tests {
     #[test]
     fn a_fifo_in_the_place_of_the_rules_keeps_nobody_waiting() {
         let burden = folder(|at| {
-            rustix::fs::mkfifoat(rustix::fs::CWD, at.join(".gitignore"), rustix::fs::Mode::from_raw_mode(0o644)).unwrap();
+            rustix::fs::mkfifoat(
+                rustix::fs::CWD,
+                at.join(".gitignore"),
+                rustix::fs::Mode::from_raw_mode(0o644),
+            )
+            .unwrap();
         });
         assert_eq!(burden.excess(), None);
     }

@@ -112,7 +112,8 @@ impl Gate<'_> {
         for run in 1..=GREEN_RUNS {
             let ran = self.toolbox.runner.test(self.toolbox.project, std::slice::from_ref(test_file)).await?;
             if !ran.passed() {
-                let which = if run == 1 { "fails" } else { "passed once and then failed; it must pass every time" };
+                let which =
+                    if run == 1 { "fails" } else { "passed once and then failed; it must pass every time" };
                 return Ok(Some(format!("{test_file} {which}:\n{}", ran.text())));
             }
         }
@@ -142,7 +143,10 @@ impl Gate<'_> {
         match judge_red(&ran) {
             Red::Fails => return Ok(Verdict::Proven),
             Red::Broken => {
-                return refused(format!("over the session's start, {test_file} does not run to its end:\n{}", ran.text()));
+                return refused(format!(
+                    "over the session's start, {test_file} does not run to its end:\n{}",
+                    ran.text()
+                ));
             }
             Red::Passes => {}
         }
@@ -152,7 +156,9 @@ impl Gate<'_> {
                 return Ok(Verdict::AlreadySatisfied);
             }
         }
-        refused(format!("{test_file} also passes without the feature, so it proves nothing. Make it check what is new."))
+        refused(format!(
+            "{test_file} also passes without the feature, so it proves nothing. Make it check what is new."
+        ))
     }
 
     /// Runs the test over another commit, together with every test-support file that is different now, in a folder of
@@ -165,7 +171,8 @@ impl Gate<'_> {
         let start = tools
             .workspace
             .git(move |repository| {
-                let changes = repository.changed_paths(repository.tree_of(&over)?, repository.tree_of(&from)?)?;
+                let changes =
+                    repository.changed_paths(repository.tree_of(&over)?, repository.tree_of(&from)?)?;
                 let paths = changes.into_iter().map(|change| change.path);
                 let overlaid: Vec<String> = paths.filter(|path| is_test_support(&name, path)).collect();
                 Ok(repository.overlay(&over, &from, &overlaid, now, &reference)?)
@@ -198,7 +205,11 @@ pub(crate) type Failing = (String, Ran);
 ///
 /// # Errors
 /// When this machine can't run them.
-pub(crate) async fn failing_tests(runner: &Runner, project: &Project, files: &[String]) -> anyhow::Result<Vec<Failing>> {
+pub(crate) async fn failing_tests(
+    runner: &Runner,
+    project: &Project,
+    files: &[String],
+) -> anyhow::Result<Vec<Failing>> {
     if files.is_empty() || runner.test(project, files).await?.passed() {
         return Ok(Vec::new());
     }

@@ -41,7 +41,10 @@ pub(crate) async fn run_twice(runner: &Runner) -> anyhow::Result<InitRun> {
     }
     let second = run_once(runner).await?;
     if !second.ok {
-        return Ok(InitRun { ok: false, text: format!("the first run worked, the second did not: {}", second.text) });
+        return Ok(InitRun {
+            ok: false,
+            text: format!("the first run worked, the second did not: {}", second.text),
+        });
     }
     if started.elapsed() > INIT_TIMEOUT {
         let text = format!("both runs together took over {} s", INIT_TIMEOUT.as_secs());

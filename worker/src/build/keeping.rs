@@ -87,8 +87,12 @@ impl Toolbox<'_> {
     /// When git or the disk fails.
     pub(crate) async fn put_back_owned_files(&self) -> anyhow::Result<Vec<String>> {
         let protected = self.protected();
-        let touched: Vec<String> =
-            self.changed_since(self.base).await?.into_iter().filter(|path| protected.contains(path)).collect();
+        let touched: Vec<String> = self
+            .changed_since(self.base)
+            .await?
+            .into_iter()
+            .filter(|path| protected.contains(path))
+            .collect();
         self.workspace.restore_paths(self.base, touched.clone()).await?;
         Ok(touched)
     }

@@ -2,6 +2,7 @@
 
 mod bearings;
 mod burden;
+mod conversation;
 mod gate;
 mod init_script;
 mod keeping;
@@ -14,7 +15,7 @@ mod session;
 mod staged;
 mod syntax;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod toolbox;
 mod workspace;
 

@@ -18,7 +18,13 @@ pub(crate) fn first_entry(project: &str, features: usize) -> String {
 }
 
 /// The entry of a coding session.
-pub(crate) fn entry(session: u32, feature: &str, attempt: u32, outcome: &SessionOutcome, note: &str) -> String {
+pub(crate) fn entry(
+    session: u32,
+    feature: &str,
+    attempt: u32,
+    outcome: &SessionOutcome,
+    note: &str,
+) -> String {
     let verdict = match outcome {
         SessionOutcome::Passed => "passed".to_owned(),
         SessionOutcome::AlreadySatisfied => "already satisfied".to_owned(),

@@ -63,7 +63,9 @@ impl Prompt {
     pub(crate) fn render(self, variables: impl Serialize) -> anyhow::Result<String> {
         let variables = serde_json::to_value(variables)?;
         let known = self.variables();
-        if let Some(unknown) = variables.as_object().and_then(|given| given.keys().find(|name| !known.contains(*name))) {
+        if let Some(unknown) =
+            variables.as_object().and_then(|given| given.keys().find(|name| !known.contains(*name)))
+        {
             anyhow::bail!("the prompt {} knows no variable `{unknown}`", self.name());
         }
         Ok(ENVIRONMENT.get_template(self.name())?.render(Serde(variables))?)

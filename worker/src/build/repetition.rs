@@ -92,8 +92,13 @@ mod tests {
     #[test]
     fn how_long_a_run_took_makes_no_other_result() {
         let mut calls = Calls::default();
-        let last = (1..=5).map(|run| calls.note("run_tests".to_owned(), &format!("Ran 1 test in 0.00{run}s\n"))).last();
+        let last = (1..=5)
+            .map(|run| calls.note("run_tests".to_owned(), &format!("Ran 1 test in 0.00{run}s\n")))
+            .last();
         assert_eq!(last, Some(Repetition::End));
-        assert_eq!(without_durations("Ran 12 tests in 0.003s: 1.5 ms, 3.12 of 4.0"), "Ran 12 tests in #s: # ms, 3.12 of 4.0");
+        assert_eq!(
+            without_durations("Ran 12 tests in 0.003s: 1.5 ms, 3.12 of 4.0"),
+            "Ran 12 tests in #s: # ms, 3.12 of 4.0"
+        );
     }
 }

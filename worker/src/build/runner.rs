@@ -18,8 +18,8 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Programs that a project may be built with; those that the sandbox has are named to the Initializer.
 const KNOWN_PROGRAMS: [&str; 18] = [
-    "sh", "bash", "make", "git", "python3", "node", "npm", "deno", "bun", "go", "cargo", "gcc", "g++", "java", "ruby",
-    "php", "perl", "sqlite3",
+    "sh", "bash", "make", "git", "python3", "node", "npm", "deno", "bun", "go", "cargo", "gcc", "g++",
+    "java", "ruby", "php", "perl", "sqlite3",
 ];
 
 /// Runs commands in the sandbox, in one folder.
@@ -152,7 +152,8 @@ impl Ran {
 /// # Errors
 /// When this machine can't run a command.
 pub(crate) async fn programs(runner: &Runner) -> anyhow::Result<String> {
-    let probe = format!("for p in {}; do command -v $p >/dev/null && echo $p; done; true", KNOWN_PROGRAMS.join(" "));
+    let probe =
+        format!("for p in {}; do command -v $p >/dev/null && echo $p; done; true", KNOWN_PROGRAMS.join(" "));
     let ran = runner.run(&probe, Duration::from_secs(20)).await?;
     Ok(ran.output.split_whitespace().collect::<Vec<_>>().join(", "))
 }

@@ -1,40 +1,29 @@
 //! One coding session: bearings, turns, gate, clean exit. Everything that has an effect is a journaled step, so a
 //! session that lost its worker goes on where it was.
 
-use nightforge_domain::build::{Build, Feature, Project, feature_list};
+mod clean_exit;
+
+use nightforge_domain::build::{Build, Feature, Project};
 use nightforge_domain::contract::{Action, CodingAction};
 use nightforge_domain::{CommitId, FeatureId, SessionOutcome, SessionReport};
-use nightforge_llm::{Message, Role, estimate_tokens};
 use serde::{Deserialize, Serialize};
 
 use super::bearings::{self, Facts};
+use super::conversation::Conversation;
 use super::init_script;
-use super::progress::{FEATURE_LIST, PROGRESS, entry, one_line};
+use super::progress::one_line;
 use super::prompts::{Prompt, version};
 use super::repetition::{Calls, Repetition};
 use super::runner::Runner;
 use super::toolbox::{Before, End, ToolOutcome, Toolbox};
 use super::workspace::Workspace;
 use crate::engine::{Failure, JobContext};
-use crate::tools::Files;
 
 /// Refusals of the gate before a session is given up: its agent does not see what is wrong.
 const MAX_REFUSALS: u32 = 6;
 
-/// At this share of the prompt budget, old results become one line each.
-const COMPACT_AT: f64 = 0.75;
-
-/// At this share the session ends.
-const FULL_AT: f64 = 0.95;
-
-/// Old results are made short at most so often: each time costs the server its prefix cache.
-const MAX_COMPACTIONS: u32 = 2;
-
-/// And only where that frees so much of the prompt budget.
-const WORTH_IT: f64 = 0.1;
-
-/// The newest results stay whole; fewer of them where that is not enough.
-const WHOLE_RESULTS: [usize; 2] = [5, 2];
+/// The longest note for the next session, in characters.
+const MAX_NOTE: usize = 1_000;
 
 /// A coding session on one feature.
 pub(crate) struct Session<'a> {
@@ -50,8 +39,7 @@ pub(crate) struct Session<'a> {
     start: CommitId,
     number: u32,
     attempt: u32,
-    messages: Vec<Message>,
-    compactions: u32,
+    conversation: Conversation,
     /// The files after the last step that is kept.
     checkpoint: CommitId,
     red: bool,
@@ -113,8 +101,7 @@ impl<'a> Session<'a> {
             start: base.clone(),
             number,
             attempt,
-            messages: Vec::new(),
-            compactions: 0,
+            conversation: Conversation::default(),
             checkpoint: base.clone(),
             // A feature that passed before has its test, and the verification saw it fail.
             red: feature.reopened > 0,
@@ -170,7 +157,7 @@ impl<'a> Session<'a> {
             .await?;
         self.start = beginning.start.clone();
         self.checkpoint = beginning.start;
-        self.messages = vec![Message::system(Prompt::CoderSystem.render(())?), Message::user(beginning.text)];
+        self.conversation = Conversation::new(Prompt::CoderSystem.render(())?, beginning.text);
         Ok(())
     }
 
@@ -192,12 +179,13 @@ impl<'a> Session<'a> {
             if context.spent_ms() > limits.session_ms as i64 {
                 return Ok(self.failed(format!("the session took over {} min", limits.session_ms / 60_000)));
             }
-            if !self.fit(context.prompt_budget()) {
+            if !self.conversation.fit(context.prompt_budget()) {
                 return Ok(self.failed("the context was used up".to_owned()));
             }
-            let messages = self.messages.clone();
-            let answer: CodingAction =
-                context.step("model", &("CodingAction", turn), async |context| context.ask(messages).await).await?;
+            let messages = self.conversation.messages();
+            let answer: CodingAction = context
+                .step("model", &("CodingAction", turn), async |context| context.ask(messages).await)
+                .await?;
             let outcome: ToolOutcome = context
                 .step("tool", &(turn, &answer.action), async |context| {
                     self.go_live().await?;
@@ -206,7 +194,7 @@ impl<'a> Session<'a> {
                     self.toolbox().run(&answer.action, &before).await
                 })
                 .await?;
-            if let Some(ending) = self.take(answer, outcome, turn, limits.max_turns) {
+            if let Some(ending) = self.take(&answer, outcome, turn, limits.max_turns) {
                 return Ok(ending);
             }
         }
@@ -215,16 +203,16 @@ impl<'a> Session<'a> {
     }
 
     /// Takes one turn into the conversation; `Some` when it was the last.
-    fn take(&mut self, answer: CodingAction, outcome: ToolOutcome, turn: u32, turns: u32) -> Option<Ending> {
+    fn take(&mut self, answer: &CodingAction, outcome: ToolOutcome, turn: u32, turns: u32) -> Option<Ending> {
         self.checkpoint = outcome.checkpoint;
         self.red = outcome.red;
         self.tool_calls += u32::from(!matches!(answer.action, Action::Finish { .. }));
         self.refusals += u32::from(outcome.refused);
         let note = match &answer.action {
-            Action::Finish { note, .. } => note.clone(),
+            Action::Finish { note, .. } => note.chars().take(MAX_NOTE).collect(),
             _ => String::new(),
         };
-        let text = serde_json::to_string(&answer).expect("an action is plain data");
+        let text = serde_json::to_string(answer).expect("an action is plain data");
         let action = serde_json::to_string(&answer.action).expect("an action is plain data");
         let mut result = format!("RESULT of {}:\n{}", answer.action.tool(), outcome.text);
         match outcome.end {
@@ -239,7 +227,8 @@ impl<'a> Session<'a> {
             None => {}
         }
         if self.refusals >= MAX_REFUSALS {
-            return Some(self.failed(format!("the gate refused {MAX_REFUSALS} times; last: {}", outcome.text)));
+            let last = both_ends(&outcome.text);
+            return Some(self.failed(format!("the gate refused {MAX_REFUSALS} times; last: {last}")));
         }
         match self.calls.note(action, &outcome.text) {
             Repetition::None => {}
@@ -252,8 +241,7 @@ impl<'a> Session<'a> {
         if left > 0 && (left <= 5 || left.is_multiple_of(10)) {
             result.push_str(&format!("\n({left} turns left)"));
         }
-        self.messages.push(Message::assistant(text));
-        self.messages.push(Message::user(result));
+        self.conversation.add(text, result);
         None
     }
 
@@ -273,110 +261,17 @@ impl<'a> Session<'a> {
             first_commit: self.first_commit,
         }
     }
-
-    /// Makes old results short when the budget gets tight; false when that is not enough.
-    fn fit(&mut self, budget: u64) -> bool {
-        for whole in WHOLE_RESULTS {
-            let size = size(&self.messages);
-            if size <= share(budget, COMPACT_AT) || self.compactions >= MAX_COMPACTIONS {
-                break;
-            }
-            let shortened = shortened(&self.messages, whole);
-            if size.saturating_sub(self::size(&shortened)) >= share(budget, WORTH_IT) {
-                self.messages = shortened;
-                self.compactions += 1;
-                break;
-            }
-        }
-        size(&self.messages) <= share(budget, FULL_AT)
-    }
-
-    /// Ends in one commit, whatever happened: the proof with its code, or the note alone.
-    async fn clean_exit(&mut self, context: &mut JobContext, ending: &Ending) -> Result<Exit, Failure> {
-        let task = context.claim.job.task.to_string();
-        context
-            .step("commit", &(&ending.outcome, &ending.note), async |context| {
-                self.go_live().await?;
-                let now = context.store.now().await?;
-                let proven = !matches!(ending.outcome, SessionOutcome::Failed { .. } | SessionOutcome::HandedOver);
-                let changed = self.checkpoint != self.start;
-                if proven {
-                    // What the gate judged, without what its runs left behind.
-                    self.workspace.restore(&self.checkpoint, None).await?;
-                } else {
-                    let name = format!("refs/nightforge/attempts/{}/{}", self.feature.id, self.number);
-                    let kept = self.checkpoint.clone();
-                    self.workspace.git(move |repository| Ok(repository.set_ref(&name, &kept)?)).await?;
-                    self.workspace.restore(&self.base, None).await?;
-                }
-                self.write_owned_files(ending, proven).await?;
-                let message = self.commit_message(&task, ending);
-                let head = self.workspace.commit(Some(&self.base), message, now).await?;
-                Ok(Exit { head, changed })
-            })
-            .await
-    }
-
-    /// Writes the registry's copy and the diary over whatever stands there.
-    async fn write_owned_files(&self, ending: &Ending, proven: bool) -> anyhow::Result<()> {
-        let list = feature_list(&self.build.features, self.project, proven.then_some(&self.feature.id)).text();
-        let base = self.base.clone();
-        let diary = self.workspace.git(move |repository| Ok(repository.file_at(&base, PROGRESS)?)).await?;
-        let mut diary = String::from_utf8_lossy(&diary.unwrap_or_default()).into_owned();
-        diary.push_str(&entry(self.number, self.feature.id.as_str(), self.attempt, &ending.outcome, &ending.note));
-        let folder = self.workspace.project();
-        super::workspace::blocking(move || {
-            let files = Files::open(&folder, Vec::new())?;
-            files.write(FEATURE_LIST, list.as_bytes())?;
-            files.write(PROGRESS, diary.as_bytes())?;
-            Ok(())
-        })
-        .await
-    }
-
-    fn commit_message(&self, task: &str, ending: &Ending) -> String {
-        let id = &self.feature.id;
-        let description = one_line(&self.feature.draft.description, 60);
-        let note = one_line(&ending.note, 1_000);
-        let body = if note.is_empty() { String::new() } else { format!("\n\n{note}") };
-        match &ending.outcome {
-            SessionOutcome::Passed | SessionOutcome::AlreadySatisfied => {
-                // A feature that is proven a second time has its commit already.
-                let trailer = if self.feature.reopened > 0 { "Repaired" } else { "Feature" };
-                format!("{id}: {description}{body}\n\nTask: {task}\n{trailer}: {id}\nAttempt: {}\n", self.attempt)
-            }
-            SessionOutcome::Failed { reason } => {
-                let reason = one_line(reason, 300);
-                format!(
-                    "{id}: attempt {} not proven\n\n{reason}{body}\n\nTask: {task}\nSession: {}\n",
-                    self.attempt, self.number
-                )
-            }
-            SessionOutcome::HandedOver => {
-                format!("{id}: handed over{body}\n\nTask: {task}\nSession: {}\n", self.number)
-            }
-        }
-    }
 }
 
-fn share(budget: u64, share: f64) -> u64 {
-    (budget as f64 * share) as u64
-}
-
-fn size(messages: &[Message]) -> u64 {
-    messages.iter().map(|message| estimate_tokens(&message.content) + 4).sum()
-}
-
-/// The conversation with all but the last `whole` results as one line each. The instructions and the bearings stay.
-fn shortened(messages: &[Message], whole: usize) -> Vec<Message> {
-    let old = messages.len().saturating_sub(2 * whole);
-    let short = |(place, message): (usize, &Message)| {
-        let is_old_result = (2..old).contains(&place) && message.role == Role::User;
-        if is_old_result && message.content.len() > 200 {
-            Message::user(format!("{} [shortened]", one_line(&message.content, 120)))
-        } else {
-            message.clone()
-        }
-    };
-    messages.iter().enumerate().map(short).collect()
+/// What the next session reads of a failure: how it begins says why, how it ends says most of the rest.
+fn both_ends(text: &str) -> String {
+    const FIRST: usize = 400;
+    const LAST: usize = 1_100;
+    let length = text.chars().count();
+    if length <= FIRST + LAST {
+        return text.to_owned();
+    }
+    let first: String = text.chars().take(FIRST).collect();
+    let last: String = text.chars().skip(length - LAST).collect();
+    format!("{first}\n[…]\n{last}")
 }

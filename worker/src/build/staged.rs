@@ -25,7 +25,11 @@ const SECRETS: [(&str, usize, &str); 8] = [
 ///
 /// # Errors
 /// When git fails.
-pub(crate) fn objection(repository: &Repository, base: &CommitId, checkpoint: &CommitId) -> anyhow::Result<Option<String>> {
+pub(crate) fn objection(
+    repository: &Repository,
+    base: &CommitId,
+    checkpoint: &CommitId,
+) -> anyhow::Result<Option<String>> {
     for change in repository.changed_paths(repository.tree_of(base)?, repository.tree_of(checkpoint)?)? {
         let path = &change.path;
         if change.kind == ChangeKind::Removed {
@@ -36,7 +40,9 @@ pub(crate) fn objection(repository: &Repository, base: &CommitId, checkpoint: &C
         }
         if change.bytes > MAX_FILE_BYTES {
             let bytes = change.bytes;
-            return Ok(Some(format!("{path} has {bytes} bytes, over 5 MB; remove it or add it to .gitignore")));
+            return Ok(Some(format!(
+                "{path} has {bytes} bytes, over 5 MB; remove it or add it to .gitignore"
+            )));
         }
         let content = repository.file_at(checkpoint, path)?.unwrap_or_default();
         if let Some(what) = secret_in(&content) {
@@ -51,7 +57,8 @@ fn secret_in(content: &[u8]) -> Option<&'static str> {
         let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-' || *byte == b'_';
         let found = content.windows(start.len()).enumerate().any(|(at, window)| {
             window == start.as_bytes()
-                && content[at + start.len()..].iter().take_while(|byte| is_token(byte)).take(*tail).count() == *tail
+                && content[at + start.len()..].iter().take_while(|byte| is_token(byte)).take(*tail).count()
+                    == *tail
         });
         found.then_some(*what)
     })
@@ -84,7 +91,10 @@ mod tests {
 
     #[test]
     fn ordinary_files_are_fine() {
-        assert_eq!(objection_to(&[("app.py", b"print('AKIA is a prefix, AKIA-and-more text follows')")]), None);
+        assert_eq!(
+            objection_to(&[("app.py", b"print('AKIA is a prefix, AKIA-and-more text follows')")]),
+            None
+        );
         assert_eq!(objection_to(&[(".gitignore", b"*.db")]), None);
     }
 

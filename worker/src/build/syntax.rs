@@ -23,7 +23,10 @@ pub(crate) async fn complaint(runner: &Runner, path: &str) -> anyhow::Result<Opt
 /// Python runs isolated: a module of the project must not take the place of the library's.
 fn checker(path: &str) -> Option<(&'static str, &'static str)> {
     match path.rsplit_once('.')?.1 {
-        "py" => Some(("python3", "python3 -I -c 'import ast,sys; ast.parse(open(sys.argv[1],\"rb\").read(), sys.argv[1])' {file}")),
+        "py" => Some((
+            "python3",
+            "python3 -I -c 'import ast,sys; ast.parse(open(sys.argv[1],\"rb\").read(), sys.argv[1])' {file}",
+        )),
         "js" | "mjs" | "cjs" => Some(("node", "node --check {file}")),
         "json" => Some(("python3", "python3 -I -c 'import json,sys; json.load(open(sys.argv[1]))' {file}")),
         "sh" => Some(("sh", "sh -n {file}")),

@@ -205,9 +205,21 @@ impl Toolbox<'_> {
         let ran = self.runner.test(self.project, std::slice::from_ref(&test_file)).await?;
         let text = ran.text();
         Ok(match judge_red(&ran) {
-            Red::Fails => (true, format!("RED: the test fails, as it should before the feature exists. Now write the feature.\n{text}")),
-            Red::Passes => (false, format!("NOT RED: the test passes although nothing was built. Make it check what is new. If the feature works already, finish with outcome done.\n{text}")),
-            Red::Broken => (false, format!("NOT RED: the test could not be run to its end. Mend {test_file}.\n{text}")),
+            Red::Fails => (
+                true,
+                format!(
+                    "RED: the test fails, as it should before the feature exists. Now write the feature.\n{text}"
+                ),
+            ),
+            Red::Passes => (
+                false,
+                format!(
+                    "NOT RED: the test passes although nothing was built. Make it check what is new. If the feature works already, finish with outcome done.\n{text}"
+                ),
+            ),
+            Red::Broken => {
+                (false, format!("NOT RED: the test could not be run to its end. Mend {test_file}.\n{text}"))
+            }
         })
     }
 
@@ -228,13 +240,16 @@ impl Toolbox<'_> {
         let saved = self.files(move |files| files.read(&name)).await;
         let name = path.clone();
         let text = self.files(move |files| tools::edit_file(files, &name, &old_text, &new_text)).await?;
-        let (Some(complaint), true, Ok(saved)) = (syntax::complaint(self.runner, &path).await?, parsed_before, saved)
+        let (Some(complaint), true, Ok(saved)) =
+            (syntax::complaint(self.runner, &path).await?, parsed_before, saved)
         else {
             return Ok(text);
         };
         let name = path.clone();
         self.files(move |files| files.write(&name, &saved)).await?;
-        Err(ToolError::ForModel(format!("the edit was undone, because {path} would no longer parse:\n{complaint}")))
+        Err(ToolError::ForModel(format!(
+            "the edit was undone, because {path} would no longer parse:\n{complaint}"
+        )))
     }
 
     async fn command(&self, command: &str, timeout_s: Option<u32>) -> Result<String, ToolError> {
@@ -243,7 +258,9 @@ impl Toolbox<'_> {
                 "commands must end by themselves; leave out the trailing & and test with a program that starts and stops what it needs".to_owned(),
             ));
         }
-        let timeout = Duration::from_secs(u64::from(timeout_s.unwrap_or(COMMAND_TIMEOUT_S).clamp(1, LONGEST_COMMAND_S)));
+        let timeout = Duration::from_secs(u64::from(
+            timeout_s.unwrap_or(COMMAND_TIMEOUT_S).clamp(1, LONGEST_COMMAND_S),
+        ));
         Ok(self.runner.run(command, timeout).await?.text())
     }
 
@@ -253,7 +270,10 @@ impl Toolbox<'_> {
             None => self.all_tests().await?,
         };
         if files.is_empty() {
-            return Err(ToolError::ForModel(format!("there is no test yet; write {} first", self.test_file())));
+            return Err(ToolError::ForModel(format!(
+                "there is no test yet; write {} first",
+                self.test_file()
+            )));
         }
         let ran = self.runner.test(self.project, &files).await?;
         let verdict = if ran.passed() { "PASSED" } else { "FAILED" };

@@ -100,6 +100,18 @@ impl Workspace {
     /// # Errors
     /// When git or the disk fails.
     pub(crate) async fn materialise(&self, commit: &CommitId) -> anyhow::Result<()> {
+        self.fill(commit, true).await
+    }
+
+    /// The same as a fresh clone is: with nothing of older workspaces, which stay as they are.
+    ///
+    /// # Errors
+    /// When git or the disk fails.
+    pub(crate) async fn clone_afresh(&self, commit: &CommitId) -> anyhow::Result<()> {
+        self.fill(commit, false).await
+    }
+
+    async fn fill(&self, commit: &CommitId, take_over: bool) -> anyhow::Result<()> {
         let (this, commit) = (self.clone(), commit.clone());
         blocking(move || {
             let project = this.project();
@@ -107,7 +119,9 @@ impl Workspace {
             std::fs::create_dir_all(&project)?;
             let repository = Repository::open(&this.repository)?;
             repository.checkout(&commit, &project)?;
-            this.take_over(&repository)?;
+            if take_over {
+                this.take_over(&repository)?;
+            }
             this.sandbox.own(&project)?;
             Ok(())
         })
@@ -254,7 +268,8 @@ fn move_ignored(repository: &Repository, from: &Path, to: &Path) -> anyhow::Resu
     for name in repository.ignored_folders(from)? {
         // A link that leads nowhere has the name, too.
         if to.join(&name).symlink_metadata().is_err() {
-            std::fs::rename(from.join(&name), to.join(&name)).with_context(|| format!("taking over {name}"))?;
+            std::fs::rename(from.join(&name), to.join(&name))
+                .with_context(|| format!("taking over {name}"))?;
             moved.push(name);
         }
     }

@@ -100,7 +100,12 @@ impl JobContext {
     ///
     /// # Errors
     /// Whatever `run` fails with; an interruption before the step; [`Interruption::Lost`] when the claim is over.
-    pub(crate) async fn step<T, F>(&mut self, name: &str, inputs: &impl Serialize, run: F) -> Result<T, Failure>
+    pub(crate) async fn step<T, F>(
+        &mut self,
+        name: &str,
+        inputs: &impl Serialize,
+        run: F,
+    ) -> Result<T, Failure>
     where
         T: Serialize + DeserializeOwned,
         F: AsyncFnOnce(&mut Self) -> Result<T, Failure>,

@@ -95,7 +95,8 @@ impl Execution {
                 Ok(())
             }
             Err(Failure::Interrupted(Interruption::Stopping)) => {
-                self.fenced(|store, claim| async move { store.end_cancelled(&claim.job, claim.fence).await }).await
+                self.fenced(|store, claim| async move { store.end_cancelled(&claim.job, claim.fence).await })
+                    .await
             }
             Err(Failure::Interrupted(interruption)) => {
                 self.hand_back(&format!("{interruption:?}").to_lowercase(), 0, false).await
@@ -108,7 +109,10 @@ impl Execution {
                 let reason = format!("{error:#}");
                 tracing::error!(reason, "this machine failed the job");
                 if self.failures() + 1 >= POISON_AFTER {
-                    self.bury(&format!("failed {POISON_AFTER} times at the same step on this machine: {reason}")).await
+                    self.bury(&format!(
+                        "failed {POISON_AFTER} times at the same step on this machine: {reason}"
+                    ))
+                    .await
                 } else {
                     self.hand_back(&reason, backoff_ms(self.failures()), true).await
                 }

@@ -133,7 +133,8 @@ pub async fn run(
     tokio::spawn(branch::keep(store.clone(), config.data.clone(), background.clone()));
 
     let mut executions = JoinSet::new();
-    let claims = Claims { store: &store, config: &config, endpoint: &endpoint, leases: &leases, workshop: &workshop };
+    let claims =
+        Claims { store: &store, config: &config, endpoint: &endpoint, leases: &leases, workshop: &workshop };
     let mut rung = bells.model(&config.model);
     claims.take(&mut rung, &mut executions, &drain, &abort).await;
     drop(rung);

@@ -1,6 +1,10 @@
 //! The Initializer: plan, features in batches, first files, `init.sh`, first commit. Runs once, in the first context
 //! only; whether a project is initialised is a row in the database, never the presence of a file.
 
+mod checks;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 
 use nightforge_domain::build::{Feature, FeatureDraft, Project, feature_list};
@@ -9,9 +13,10 @@ use nightforge_domain::{CommitId, FeatureId, Initialized};
 use nightforge_llm::Message;
 use serde_json::json;
 
+use self::checks::{command_problem, file_problem, normalised, pattern_problem};
 use crate::build::{
-    FEATURE_LIST, INIT_SCRIPT, InitRun, PROGRESS, Prompt, Runner, Workspace, first_entry, one_line, programs, run_twice,
-    version,
+    FEATURE_LIST, INIT_SCRIPT, InitRun, PROGRESS, Prompt, Runner, Workspace, first_entry, one_line, programs,
+    run_twice, version,
 };
 use crate::engine::{Failure, JobContext, Workshop};
 use crate::tools::Files;
@@ -32,12 +37,6 @@ const MAX_SCRIPTS: u32 = 4;
 
 /// All features that are shown to the model, in characters: with many, each is shown shorter.
 const SHOWN_FEATURES: usize = 16_000;
-
-mod checks;
-#[cfg(test)]
-mod tests;
-
-use checks::{command_problem, file_problem, normalised, pattern_problem};
 
 struct Initializer<'a> {
     context: &'a mut JobContext,
@@ -129,7 +128,8 @@ impl Initializer<'_> {
             (Vec::new(), HashSet::new(), 0);
         while drafts.len() < minimum {
             let each = SHOWN_FEATURES / drafts.len().max(1);
-            let descriptions: Vec<String> = drafts.iter().map(|draft| one_line(&draft.description, each)).collect();
+            let descriptions: Vec<String> =
+                drafts.iter().map(|draft| one_line(&draft.description, each)).collect();
             let question = Prompt::InitializerFeatures.render(json!({
                 "objective": self.objective,
                 "revision": self.revision,
@@ -152,7 +152,9 @@ impl Initializer<'_> {
             idle = if drafts.len() == before { idle + 1 } else { 0 };
             if idle >= MAX_IDLE_BATCHES {
                 let found = drafts.len();
-                return Err(Failure::invalid(format!("only {found} different features, {minimum} are wanted")));
+                return Err(Failure::invalid(format!(
+                    "only {found} different features, {minimum} are wanted"
+                )));
             }
         }
         Ok(drafts)
@@ -186,7 +188,10 @@ impl Initializer<'_> {
             }
             refusals += 1;
             if refusals >= MAX_REFUSALS {
-                return Err(Failure::invalid(format!("the first files were refused: {}", problem.unwrap_or_default())));
+                return Err(Failure::invalid(format!(
+                    "the first files were refused: {}",
+                    problem.unwrap_or_default()
+                )));
             }
         }
         Ok(files)
@@ -264,7 +269,12 @@ impl Initializer<'_> {
             .await
     }
 
-    async fn ask<T>(&mut self, step: &str, inputs: &impl serde::Serialize, question: String) -> Result<T, Failure>
+    async fn ask<T>(
+        &mut self,
+        step: &str,
+        inputs: &impl serde::Serialize,
+        question: String,
+    ) -> Result<T, Failure>
     where
         T: nightforge_domain::contract::Contract + serde::Serialize,
     {

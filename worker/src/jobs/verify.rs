@@ -1,5 +1,8 @@
 //! Verifying: every proven feature's test, from a fresh clone of the head.
 
+#[cfg(test)]
+mod tests;
+
 use nightforge_domain::{CommitId, FeatureFailure, Verified};
 
 use crate::build::{Runner, Workspace, failing_tests, one_line, run_twice};
@@ -18,7 +21,8 @@ pub(super) async fn run(
     head: &CommitId,
 ) -> Result<Verified, Failure> {
     let state = context.claim.task.state.clone();
-    let Some((build, project)) = state.build().and_then(|build| Some((build, build.project.as_ref()?))) else {
+    let Some((build, project)) = state.build().and_then(|build| Some((build, build.project.as_ref()?)))
+    else {
         return Err(Failure::Machine(anyhow::anyhow!("the task has no project")));
     };
     let workspace = Workspace::open(&workshop.data, &context.claim, &workshop.sandbox).await?;
@@ -26,7 +30,7 @@ pub(super) async fn run(
     let tests: Vec<String> = build.features.iter().map(|feature| project.test_file(&feature.id)).collect();
     context
         .step("verify", &(head, &tests), async |_| {
-            workspace.materialise(head).await?;
+            workspace.clone_afresh(head).await?;
             let init = run_twice(&runner).await?;
             // The tests decide: an init.sh that fails shows in those that need it.
             let preparation = if init.ok {
@@ -38,7 +42,8 @@ pub(super) async fn run(
             let failing = failing_tests(&runner, project, &tests).await?;
             let failing = build.features.iter().filter_map(|feature| {
                 let file = project.test_file(&feature.id);
-                let (_, ran) = failing.iter().find(|(failing, _)| failing.split(", ").any(|name| name == file))?;
+                let (_, ran) =
+                    failing.iter().find(|(failing, _)| failing.split(", ").any(|name| name == file))?;
                 let skip = ran.output.chars().count().saturating_sub(REASON_CHARS);
                 let end: String = ran.output.chars().skip(skip).collect();
                 let reason = format!("{preparation}{end}");

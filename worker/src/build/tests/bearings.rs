@@ -68,7 +68,10 @@ async fn it_never_has_over_3000_tokens() {
 #[tokio::test]
 async fn a_long_diary_alone_costs_only_the_diary() {
     let mut bed = Bed::new().await;
-    let diary = format!("{}the newest entry\n", "an entry of an ordinary length, as sessions write them\n".repeat(90_000));
+    let diary = format!(
+        "{}the newest entry\n",
+        "an entry of an ordinary length, as sessions write them\n".repeat(90_000)
+    );
     assert!(diary.len() > 4_900_000);
     put(&bed.workspace.project(), &[("progress.txt", &diary)]);
     commit(&mut bed, "longer".to_owned()).await;

@@ -16,8 +16,11 @@ async fn red_then_green_is_proven() {
 async fn support_files_of_the_session_are_laid_over_the_start() {
     let mut bed = Bed::new().await;
     bed.write("tests/helper.py", "EXPECTED = 2\n").await;
-    bed.write(TEST, &test_that("import app; from tests.helper import EXPECTED; self.assertEqual(app.two(), EXPECTED)"))
-        .await;
+    bed.write(
+        TEST,
+        &test_that("import app; from tests.helper import EXPECTED; self.assertEqual(app.two(), EXPECTED)"),
+    )
+    .await;
     bed.write("app.py", APP_WITH_TWO).await;
     let said = bed.finish().await;
     assert_eq!(bed.end, Some(End::Proven), "{said}");
@@ -63,7 +66,10 @@ async fn an_older_test_that_breaks_is_named() {
     let mut bed = Bed::red().await;
     bed.write("app.py", "def two():\n    return 2\n").await;
     let said = bed.refusal().await;
-    assert!(said.contains("the older test tests/test_f001.py fails now; mend the code, not the test"), "{said}");
+    assert!(
+        said.contains("the older test tests/test_f001.py fails now; mend the code, not the test"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -128,7 +134,12 @@ async fn what_init_makes_is_there_over_the_start() {
 async fn ignored_folders_are_lent_and_come_back() {
     let mut bed = Bed::green().await;
     bed.command("mkdir cache; echo module > cache/lib.py").await;
-    bed.write(TEST, &test_that("import app, cache.lib; self.assertEqual(app.two(), 2)").replace("cache.lib", "os; os.stat('cache/lib.py')")).await;
+    bed.write(
+        TEST,
+        &test_that("import app, cache.lib; self.assertEqual(app.two(), 2)")
+            .replace("cache.lib", "os; os.stat('cache/lib.py')"),
+    )
+    .await;
     let said = bed.finish().await;
     assert_eq!(bed.end, Some(End::Proven), "{said}");
     assert!(bed.path("cache/lib.py").exists());
@@ -138,7 +149,8 @@ async fn ignored_folders_are_lent_and_come_back() {
 async fn a_test_that_removes_a_lent_folder_is_no_fault_of_the_machine() {
     let mut bed = Bed::green().await;
     bed.command("mkdir cache").await;
-    let body = "import shutil, app; shutil.rmtree('cache', ignore_errors=True); self.assertEqual(app.two(), 2)";
+    let body =
+        "import shutil, app; shutil.rmtree('cache', ignore_errors=True); self.assertEqual(app.two(), 2)";
     bed.write(TEST, &test_that(body)).await;
     bed.command("mkdir -p cache").await;
     let said = bed.finish().await;
@@ -156,7 +168,10 @@ async fn an_init_script_that_the_session_broke_is_refused() {
 #[tokio::test]
 async fn a_test_that_is_ignored_or_behind_a_link_would_not_be_committed() {
     let mut bed = Bed::green().await;
-    bed.command("echo 'tests/test_f002.py' >> .gitignore; mv tests/test_f002.py t; cp t tests/test_f002.py; rm t").await;
+    bed.command(
+        "echo 'tests/test_f002.py' >> .gitignore; mv tests/test_f002.py t; cp t tests/test_f002.py; rm t",
+    )
+    .await;
     // It is tracked since it was written; a checkpoint without it forgets that.
     bed.command("rm tests/test_f002.py").await;
     bed.command(&format!("printf '%s' \"{}\" > tests/test_f002.py", test_of_two())).await;
@@ -165,7 +180,10 @@ async fn a_test_that_is_ignored_or_behind_a_link_would_not_be_committed() {
     assert!(said.contains("would not be committed: .gitignore ignores it"), "{said}");
 
     let mut bed = Bed::green().await;
-    bed.command("mkdir other; mv tests/test_f002.py other/real.py; ln -s ../other/real.py tests/test_f002.py").await;
+    bed.command(
+        "mkdir other; mv tests/test_f002.py other/real.py; ln -s ../other/real.py tests/test_f002.py",
+    )
+    .await;
     let said = bed.refusal().await;
     assert!(said.contains("lies behind a symbolic link"), "{said}");
 }
@@ -175,10 +193,14 @@ async fn a_test_that_rewrites_an_older_one_while_it_runs_is_refused() {
     let mut bed = Bed::red().await;
     bed.write("app.py", "def two():\n    return 2\n").await;
     let older = bed.on_disk(OLDER).unwrap();
-    let body = "import app, os; app.two(); os.path.exists('go.db') and open('tests/test_f001.py', 'w').close()";
+    let body =
+        "import app, os; app.two(); os.path.exists('go.db') and open('tests/test_f001.py', 'w').close()";
     bed.write(TEST, &test_that(body)).await;
     put(&bed.workspace.project(), &[("go.db", "")]);
     let said = bed.refusal().await;
-    assert!(said.contains("changes files that belong to the harness (they were put back): tests/test_f001.py"), "{said}");
+    assert!(
+        said.contains("changes files that belong to the harness (they were put back): tests/test_f001.py"),
+        "{said}"
+    );
     assert_eq!(bed.on_disk(OLDER), Some(older));
 }

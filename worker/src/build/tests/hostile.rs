@@ -27,7 +27,7 @@ async fn before_red_it_all_comes_back_by_itself() {
 
 /// A folder of the host that must stay as it is, and how it looks.
 fn outside(bed: &Bed) -> (std::path::PathBuf, impl Fn() -> String + use<>) {
-    let folder = bed.data.path().join("outside");
+    let folder = bed.data.join("outside");
     put(&folder, &[("test_f001.py", "outside"), ("victim", "outside")]);
     let seen = folder.clone();
     let look = move || {
@@ -81,7 +81,11 @@ async fn a_link_in_the_commit_takes_no_ignored_folder_out() {
     // The red run's folder gets the link from the commit, the workspace has a folder of that name.
     let target = folder.join("not-there");
     std::os::unix::fs::symlink(&target, bed.path("cache")).unwrap();
-    bed.base = bed.workspace.commit(Some(&bed.base), "a link".to_owned(), nightforge_domain::Millis(0)).await.unwrap();
+    bed.base = bed
+        .workspace
+        .commit(Some(&bed.base), "a link".to_owned(), nightforge_domain::Millis(0))
+        .await
+        .unwrap();
     bed.command("rm cache; mkdir cache; echo x > cache/x").await;
     let said = bed.finish().await;
     assert!(bed.end.is_some(), "{said}");

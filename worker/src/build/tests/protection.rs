@@ -7,7 +7,9 @@ use super::bed::{APP, APP_WITH_TWO, Bed, OLDER, TEST, test_of_two};
 #[tokio::test]
 async fn tools_do_not_write_what_the_harness_owns() {
     let mut bed = Bed::red().await;
-    for path in ["feature_list.json", "./progress.txt", "/project/feature_list.json", OLDER, "tests//test_f001.py"] {
+    for path in
+        ["feature_list.json", "./progress.txt", "/project/feature_list.json", OLDER, "tests//test_f001.py"]
+    {
         assert!(bed.write(path, "{}").await.contains("belongs to the harness"), "{path}");
         assert!(bed.edit(path, "e", "E").await.contains("belongs to the harness"), "{path}");
     }
@@ -36,7 +38,11 @@ async fn commands_do_not_change_what_the_harness_owns() {
 async fn an_edit_that_breaks_a_file_is_undone_with_the_reason() {
     let mut bed = Bed::red().await;
     let said = bed.edit("app.py", "def one():", "def one(:").await;
-    assert!(said.contains("the edit was undone, because app.py would no longer parse") && said.contains("SyntaxError"), "{said}");
+    assert!(
+        said.contains("the edit was undone, because app.py would no longer parse")
+            && said.contains("SyntaxError"),
+        "{said}"
+    );
     assert_eq!(bed.on_disk("app.py").as_deref(), Some(APP));
     // A file that is broken already may be mended in steps.
     bed.command("echo 'def broken(:' > other.py").await;

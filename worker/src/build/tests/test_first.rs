@@ -7,7 +7,9 @@ use super::bed::{APP, APP_WITH_TWO, Bed, TEST, test_of_two, test_that};
 #[tokio::test]
 async fn nothing_but_tests_is_written_before_red_in_any_spelling() {
     let mut bed = Bed::new().await;
-    for path in ["app.py", "./app.py", "/project/app.py", "tests/../app.py", "/project/tests/../app.py", "new.py"] {
+    for path in
+        ["app.py", "./app.py", "/project/app.py", "tests/../app.py", "/project/tests/../app.py", "new.py"]
+    {
         let said = bed.write(path, APP_WITH_TWO).await;
         assert!(said.starts_with("ERROR"), "{path}: {said}");
         let said = bed.edit(path, "return 1", "return 2").await;
@@ -22,7 +24,9 @@ async fn nothing_but_tests_is_written_before_red_in_any_spelling() {
 #[tokio::test]
 async fn what_a_command_changes_before_red_is_undone_and_told() {
     let mut bed = Bed::new().await;
-    let said = bed.command("echo 'x = 1' >> app.py; mkdir -p lib tests; echo y > lib/y.py; echo z > tests/z.txt").await;
+    let said = bed
+        .command("echo 'x = 1' >> app.py; mkdir -p lib tests; echo y > lib/y.py; echo z > tests/z.txt")
+        .await;
     assert!(said.contains("These changes were undone, the test comes first: app.py, lib/y.py"), "{said}");
     assert_eq!(bed.on_disk("app.py").as_deref(), Some(APP));
     assert_eq!(bed.on_disk("lib/y.py"), None);

@@ -7,7 +7,7 @@ use crate::build::workspace::Workspace;
 async fn the_next_claim_takes_ignored_folders_over_and_clears_the_rest() {
     let bed = Bed::new().await;
     put(&bed.workspace.project(), &[("cache/module", "m"), ("left.txt", "l")]);
-    let next = Workspace::open(bed.data.path(), &claim(1, 2), &SANDBOX).await.unwrap();
+    let next = Workspace::open(&bed.data, &claim(1, 2), &SANDBOX).await.unwrap();
     next.materialise(&bed.base).await.unwrap();
     assert!(next.project().join("cache/module").exists());
     assert!(!next.project().join("left.txt").exists());
@@ -18,10 +18,14 @@ async fn the_next_claim_takes_ignored_folders_over_and_clears_the_rest() {
 async fn a_link_in_the_way_of_an_ignored_folder_stays_a_link() {
     let mut bed = Bed::new().await;
     std::os::unix::fs::symlink("nowhere", bed.path("cache")).unwrap();
-    bed.base = bed.workspace.commit(Some(&bed.base), "a link".to_owned(), nightforge_domain::Millis(0)).await.unwrap();
+    bed.base = bed
+        .workspace
+        .commit(Some(&bed.base), "a link".to_owned(), nightforge_domain::Millis(0))
+        .await
+        .unwrap();
     std::fs::remove_file(bed.path("cache")).unwrap();
     put(&bed.workspace.project(), &[("cache/module", "m")]);
-    let next = Workspace::open(bed.data.path(), &claim(2, 1), &SANDBOX).await.unwrap();
+    let next = Workspace::open(&bed.data, &claim(2, 1), &SANDBOX).await.unwrap();
     next.materialise(&bed.base).await.unwrap();
     assert!(next.project().join("cache").symlink_metadata().unwrap().is_symlink());
 }
@@ -29,10 +33,10 @@ async fn a_link_in_the_way_of_an_ignored_folder_stays_a_link() {
 #[tokio::test]
 async fn a_newer_claims_workspace_is_left_alone() {
     let bed = Bed::new().await;
-    let newer = Workspace::open(bed.data.path(), &claim(1, 2), &SANDBOX).await.unwrap();
+    let newer = Workspace::open(&bed.data, &claim(1, 2), &SANDBOX).await.unwrap();
     newer.materialise(&bed.base).await.unwrap();
     // The stale claim is still acting in the world.
-    let stale = Workspace::open(bed.data.path(), &claim(1, 1), &SANDBOX).await.unwrap();
+    let stale = Workspace::open(&bed.data, &claim(1, 1), &SANDBOX).await.unwrap();
     stale.materialise(&bed.base).await.unwrap();
     assert!(newer.project().join("app.py").exists());
 }

@@ -100,7 +100,12 @@ impl Bed {
     }
 
     pub(crate) fn endpoint(&self) -> EndpointConfig {
-        EndpointConfig { url: self.model.url(), model: MODEL.to_owned(), api_key: None, context_tokens: Some(32_768) }
+        EndpointConfig {
+            url: self.model.url(),
+            model: MODEL.to_owned(),
+            api_key: None,
+            context_tokens: Some(32_768),
+        }
     }
 
     pub(crate) fn workshop(&self) -> Arc<Workshop> {
@@ -123,8 +128,17 @@ impl Bed {
 
     /// A context as an execution has it, and the signal that it listens to.
     pub(crate) async fn context(&self, claim: Claim) -> (JobContext, watch::Sender<Option<Interruption>>) {
+        self.context_in(claim, &self.workshop()).await
+    }
+
+    /// The same in a given workshop.
+    pub(crate) async fn context_in(
+        &self,
+        claim: Claim,
+        workshop: &Workshop,
+    ) -> (JobContext, watch::Sender<Option<Interruption>>) {
         let (signal, told) = watch::channel(None);
-        let context = JobContext::new(claim, &self.workshop(), told, Progress::default()).await.unwrap();
+        let context = JobContext::new(claim, workshop, told, Progress::default()).await.unwrap();
         (context, signal)
     }
 
@@ -151,7 +165,9 @@ impl Bed {
         };
         match tokio::time::timeout(Duration::from_secs(60), found).await {
             Ok(row) => row,
-            Err(_) => panic!("not within a minute: {:?}\n{:?}", self.job(job).await, self.log(&job.task).await),
+            Err(_) => {
+                panic!("not within a minute: {:?}\n{:?}", self.job(job).await, self.log(&job.task).await)
+            }
         }
     }
 
@@ -169,18 +185,23 @@ impl Bed {
     }
 
     /// Changes rows behind the store's back.
-    pub(crate) fn execute(&self, sql: &str) {
-        let script = format!("db.execute({sql:?}); db.commit()");
-        let status = self.python(&script).wait().unwrap();
+    pub(crate) async fn execute(&self, sql: &str) {
+        let mut child = self.python(&format!("db.execute({sql:?}); db.commit()"));
+        // Beside the runtime: a transaction that is under way here has to end first.
+        let status = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
         assert!(status.success());
     }
 
     /// Another process takes the database's write lock, until the guard is dropped.
-    pub(crate) fn lock_database(&self) -> Locked {
-        let mut child = self.python("db.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "locked\n");
+    pub(crate) async fn lock_database(&self) -> Locked {
+        let mut child =
+            self.python("db.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()");
+        let said = child.stdout.take().unwrap();
+        let read = tokio::task::spawn_blocking(move || {
+            let mut line = String::new();
+            BufReader::new(said).read_line(&mut line).map(|_| line)
+        });
+        assert_eq!(read.await.unwrap().unwrap(), "locked\n");
         Locked(child)
     }
 

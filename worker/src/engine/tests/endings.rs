@@ -94,7 +94,7 @@ async fn a_failing_machine_is_a_dead_letter_after_five_times_at_one_step() {
         book(&bed, &claim, machine(), false).await;
         let job = bed.job(&claim.job).await;
         assert_eq!((job.state, job.infra_failures), (JobState::Ready, failures));
-        bed.execute("UPDATE jobs SET run_after = 0");
+        bed.execute("UPDATE jobs SET run_after = 0").await;
         claim = bed.claim().await;
     }
     book(&bed, &claim, machine(), false).await;
@@ -110,7 +110,7 @@ async fn progress_starts_the_count_anew() {
     let mut claim = bed.claimed().await;
     for _ in 1..=4 {
         book(&bed, &claim, machine(), false).await;
-        bed.execute("UPDATE jobs SET run_after = 0");
+        bed.execute("UPDATE jobs SET run_after = 0").await;
         claim = bed.claim().await;
     }
     assert_eq!(claim.infra_failures, 4);

@@ -25,7 +25,10 @@ async fn runs(context: &mut JobContext, name: &str, inputs: &str, output: &str) 
 
 /// Runs a step that must be in the journal.
 async fn replays(context: &mut JobContext, name: &str, inputs: &str) -> String {
-    context.step(name, &inputs, async |_| -> Result<String, Failure> { panic!("{name} ran again") }).await.unwrap()
+    context
+        .step(name, &inputs, async |_| -> Result<String, Failure> { panic!("{name} ran again") })
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -100,7 +103,8 @@ async fn a_step_that_fails_is_not_recorded() {
     let bed = Bed::new([]).await;
     let claim = bed.claimed().await;
     let (mut context, _signal) = bed.context(claim.clone()).await;
-    let failed = context.step("model", &"a", async |_| -> Result<String, _> { Err(Failure::invalid("no")) }).await;
+    let failed =
+        context.step("model", &"a", async |_| -> Result<String, _> { Err(Failure::invalid("no")) }).await;
     assert!(matches!(failed, Err(Failure::Fault { .. })));
     assert_eq!(context.next_step(), 0);
     runs(&mut context, "model", "a", "1").await;
@@ -111,7 +115,7 @@ async fn a_claim_that_is_over_records_nothing() {
     let bed = Bed::new([]).await;
     let claim = bed.claimed().await;
     let (mut context, _signal) = bed.context(claim.clone()).await;
-    bed.execute("UPDATE jobs SET fence = fence + 1");
+    bed.execute("UPDATE jobs SET fence = fence + 1").await;
     let result = context.step("model", &"a", async |_| Ok("late".to_owned())).await;
     assert_eq!(interruption(result), Interruption::Lost);
     assert_eq!(bed.store.journal(&claim.job).await.unwrap(), []);

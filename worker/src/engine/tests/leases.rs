@@ -23,16 +23,20 @@ async fn a_lease_is_renewed_as_long_as_it_is_held() {
     let claim = bed.claimed().await;
     let stop = CancellationToken::new();
     let leases = Leases::start(&bed.store, bed.boot.clone(), LEASE, stop.clone()).unwrap();
-    bed.execute("UPDATE jobs SET lease_until = 5");
+    bed.execute("UPDATE jobs SET lease_until = 5").await;
     let lease = leases.hold(claim.job.clone(), claim.fence, Instant::now());
     bed.until(&claim.job, |job| job.lease_until.is_some_and(|until| until.0 > 5)).await;
     assert_eq!(told(lease.signal(), Duration::from_millis(10)).await, None);
     drop(lease);
     // A renewal may have been under way when it was dropped.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
-    bed.execute("UPDATE jobs SET lease_until = 5");
+    bed.execute("UPDATE jobs SET lease_until = 5").await;
     tokio::time::sleep(Duration::from_millis(2_500)).await;
-    assert_eq!(bed.job(&claim.job).await.lease_until.map(|until| until.0), Some(5), "dropped, and not renewed any more");
+    assert_eq!(
+        bed.job(&claim.job).await.lease_until.map(|until| until.0),
+        Some(5),
+        "dropped, and not renewed any more"
+    );
     stop.cancel();
 }
 
@@ -59,7 +63,7 @@ async fn a_claim_that_was_swept_is_told() {
     let claim = bed.claimed().await;
     let stop = CancellationToken::new();
     let leases = Leases::start(&bed.store, bed.boot.clone(), LEASE, stop.clone()).unwrap();
-    bed.execute("UPDATE jobs SET lease_until = 5");
+    bed.execute("UPDATE jobs SET lease_until = 5").await;
     let swept = ExpiredLease { job: claim.job.clone(), fence: claim.fence };
     bed.store.sweep_lease(&swept).await.unwrap().expect("swept");
     let lease = leases.hold(claim.job.clone(), claim.fence, Instant::now());
@@ -73,7 +77,7 @@ async fn a_lease_is_over_in_time_though_the_database_hangs() {
     let claim = bed.claimed().await;
     let stop = CancellationToken::new();
     let leases = Leases::start(&bed.store, bed.boot.clone(), LEASE, stop.clone()).unwrap();
-    let _locked = bed.lock_database();
+    let _locked = bed.lock_database().await;
     let held = Instant::now();
     let lease = leases.hold(claim.job.clone(), claim.fence, held);
     assert_eq!(told(lease.signal(), LEASE * 2).await, Some(Interruption::Lost));

@@ -48,7 +48,8 @@ impl Model {
     }
 
     pub(crate) async fn start_at(address: SocketAddr, replies: impl IntoIterator<Item = Reply>) -> Self {
-        let script = Arc::new(Script { replies: Mutex::new(replies.into_iter().collect()), ..Script::default() });
+        let script =
+            Arc::new(Script { replies: Mutex::new(replies.into_iter().collect()), ..Script::default() });
         let routes = Router::new()
             .route("/v1/models", get(|| async { Json(json!({"object": "list", "data": [{"id": MODEL}]})) }))
             .route("/v1/chat/completions", post(chat))

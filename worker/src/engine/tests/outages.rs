@@ -36,7 +36,7 @@ async fn a_server_that_goes_away_parks_its_jobs_until_it_is_back() {
     let address = std::mem::replace(&mut bed.model, Model::start([]).await).stop().await;
     let row = bed.until(&job, |row| row.state == JobState::Ready).await;
     assert_eq!((row.faults, row.infra_failures), (0, 1));
-    bed.execute("UPDATE jobs SET run_after = 0");
+    bed.execute("UPDATE jobs SET run_after = 0").await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(bed.job(&job).await.fence.0, 1, "the endpoint is parked");
     let model = Model::start_at(address, []).await;
@@ -71,7 +71,7 @@ async fn a_step_that_is_done_survives_a_database_that_is_away() {
         answer.await.unwrap()
     });
     bed.model.until_asked(1).await;
-    let locked = bed.lock_database();
+    let locked = bed.lock_database().await;
     bed.model.release();
     // Longer than SQLite waits for the lock, so that at least one write fails.
     tokio::time::sleep(Duration::from_secs(7)).await;

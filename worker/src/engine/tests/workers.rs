@@ -74,7 +74,7 @@ async fn a_claim_in_flight_at_the_drain_is_not_lost() {
     let config = bed.config();
     let job = first_job(bed.task(Limits::default()).await);
     // The claim waits for the write lock, and commits after the drain was asked for.
-    let locked = bed.lock_database();
+    let locked = bed.lock_database().await;
     let worker = bed.worker(config);
     tokio::time::sleep(Duration::from_millis(700)).await;
     worker.drain.cancel();

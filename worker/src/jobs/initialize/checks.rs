@@ -22,7 +22,9 @@ pub(super) fn pattern_problem(pattern: &str) -> Option<String> {
     let refused = |why: &str| Some(format!("test_file_pattern `{pattern}` {why}, {EXAMPLE}"));
     let plain = pattern.replace("{id}", "f001");
     if pattern.len() > MAX_PATTERN {
-        return Some(format!("test_file_pattern has over {MAX_PATTERN} characters; give a short one, {EXAMPLE}"));
+        return Some(format!(
+            "test_file_pattern has over {MAX_PATTERN} characters; give a short one, {EXAMPLE}"
+        ));
     }
     if plain.ends_with('/') {
         return refused("is a folder; it must be the path of one file");
@@ -63,7 +65,10 @@ pub(super) async fn command_problem(runner: &Runner, project: &Project) -> anyho
         )));
     }
     if ran.timed_out() {
-        return Ok(Some(format!("`{command}` does not end by itself when its test file does not exist: {}", ran.text())));
+        return Ok(Some(format!(
+            "`{command}` does not end by itself when its test file does not exist: {}",
+            ran.text()
+        )));
     }
     if let Some(command) = &project.build_command {
         let ran = runner.run(command, PROBE_TIMEOUT).await?;
@@ -89,7 +94,11 @@ fn cannot_start(ran: &Ran, command: &str) -> bool {
 ///
 /// # Errors
 /// When this machine fails.
-pub(super) async fn file_problem(path: &str, content: &str, known: &[&str]) -> Result<Result<String, String>, Failure> {
+pub(super) async fn file_problem(
+    path: &str,
+    content: &str,
+    known: &[&str],
+) -> Result<Result<String, String>, Failure> {
     let path = match project_path(path) {
         Ok(path) => path,
         Err(ToolError::ForModel(reason)) => return Ok(Err(reason)),
@@ -102,7 +111,10 @@ pub(super) async fn file_problem(path: &str, content: &str, known: &[&str]) -> R
         return Ok(Err(format!("{path} is there already; give another file, or more = false")));
     }
     let below = |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
-    let taken = known.iter().chain(&[FEATURE_LIST, PROGRESS, INIT_SCRIPT]).find(|other| below(&path, other) || below(other, &path));
+    let taken = known
+        .iter()
+        .chain(&[FEATURE_LIST, PROGRESS, INIT_SCRIPT])
+        .find(|other| below(&path, other) || below(other, &path));
     if let Some(other) = taken {
         return Ok(Err(format!("{path} and {other} can't both be files")));
     }
