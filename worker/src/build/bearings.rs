@@ -23,6 +23,16 @@ pub(crate) struct Facts<'a> {
     pub(crate) total: usize,
     pub(crate) base: &'a CommitId,
     pub(crate) init: String,
+    pub(crate) turns: u32,
+}
+
+/// What the history says.
+struct History {
+    diary: String,
+    log: Vec<String>,
+    files: Vec<String>,
+    /// Files in all.
+    file_count: usize,
 }
 
 /// How much of each part is shown, in lines and characters.
@@ -35,6 +45,7 @@ struct Room {
     description: usize,
     step: usize,
     short: usize,
+    files: usize,
 }
 
 impl Room {
@@ -46,6 +57,7 @@ impl Room {
         description: 1_000,
         step: 300,
         short: 600,
+        files: 40,
     };
 
     /// Less of everything; the feature itself loses last.
@@ -60,6 +72,7 @@ impl Room {
             description: halved(self.description),
             step: halved(self.step),
             short: halved(self.short),
+            files: self.files * 2 / 3,
         }
     }
 }
@@ -70,18 +83,19 @@ impl Room {
 /// When git or the disk fails.
 pub(crate) async fn message(workspace: &Workspace, facts: &Facts<'_>) -> anyhow::Result<String> {
     let base = facts.base.clone();
-    let (diary, log) = workspace
+    let history = workspace
         .git(move |repository| {
             let diary = repository.file_at(&base, PROGRESS)?.unwrap_or_default();
             let log = repository.log(&base, Room::WHOLE.log_lines)?;
             let log: Vec<String> =
                 log.iter().map(|entry| format!("{} {}", entry.short_id, entry.subject)).collect();
-            Ok((String::from_utf8_lossy(&diary).into_owned(), log))
+            let (files, file_count) = repository.paths(&base, Room::WHOLE.files)?;
+            Ok(History { diary: String::from_utf8_lossy(&diary).into_owned(), log, files, file_count })
         })
         .await?;
     let mut room = Room::WHOLE;
     loop {
-        let text = render(facts, &diary, &log, room)?;
+        let text = render(facts, &history, room)?;
         if estimate_tokens(&text) <= MAX_TOKENS || room.short == 0 {
             return Ok(text);
         }
@@ -89,12 +103,17 @@ pub(crate) async fn message(workspace: &Workspace, facts: &Facts<'_>) -> anyhow:
     }
 }
 
-fn render(facts: &Facts<'_>, diary: &str, log: &[String], room: Room) -> anyhow::Result<String> {
-    let diary: Vec<&str> = diary.lines().collect();
+fn render(facts: &Facts<'_>, history: &History, room: Room) -> anyhow::Result<String> {
+    let diary: Vec<&str> = history.diary.lines().collect();
     let last = diary[diary.len().saturating_sub(room.diary_lines)..]
         .iter()
         .map(|line| clipped_line(line, room.line));
-    let commits = log.iter().take(room.log_lines).map(|line| one_line(line, room.line.min(100)));
+    let commits = history.log.iter().take(room.log_lines).map(|line| one_line(line, room.line.min(100)));
+    let mut files: Vec<String> =
+        history.files.iter().take(room.files).map(|path| one_line(path, room.line.min(100))).collect();
+    if history.file_count > files.len() {
+        files.push(format!("and {} more (list_files shows them)", history.file_count - files.len()));
+    }
     let steps = facts.feature.draft.steps.iter().take(10).map(|step| one_line(step, room.step));
     Prompt::CoderBearings.render(json!({
         "directory": facts.directory,
@@ -105,6 +124,8 @@ fn render(facts: &Facts<'_>, diary: &str, log: &[String], room: Room) -> anyhow:
         "total": facts.total,
         "progress": last.collect::<Vec<_>>().join("\n"),
         "log": commits.collect::<Vec<_>>().join("\n"),
+        "files": files.join(", "),
+        "turns": facts.turns,
         "init": one_line(&facts.init, room.short),
         "feature": facts.feature.id,
         "description": one_line(&facts.feature.draft.description, room.description),

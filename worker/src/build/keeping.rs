@@ -57,7 +57,7 @@ impl Toolbox<'_> {
         let touched = self.put_back_owned_files().await?;
         if !touched.is_empty() {
             let names = listed(&touched);
-            notes.push(format!("ERROR: these files belong to the harness and were put back: {names}"));
+            notes.push(format!("ERROR: these files belong to the harness and were put back: {names}. The harness itself marks the feature as passed when you finish and the gate accepts."));
         }
         let checkpoint = self.workspace.checkpoint(&before.checkpoint, before.now).await?;
         Ok(Kept { checkpoint, notes, undone: false })

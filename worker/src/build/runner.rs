@@ -16,6 +16,9 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(300);
 /// A build or check may take so long.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// Looking for a program may take so long.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// Programs that a project may be built with; those that the sandbox has are named to the Initializer.
 const KNOWN_PROGRAMS: [&str; 18] = [
     "sh", "bash", "make", "git", "python3", "node", "npm", "deno", "bun", "go", "cargo", "gcc", "g++",
@@ -154,6 +157,13 @@ impl Ran {
 pub(crate) async fn programs(runner: &Runner) -> anyhow::Result<String> {
     let probe =
         format!("for p in {}; do command -v $p >/dev/null && echo $p; done; true", KNOWN_PROGRAMS.join(" "));
-    let ran = runner.run(&probe, Duration::from_secs(20)).await?;
-    Ok(ran.output.split_whitespace().collect::<Vec<_>>().join(", "))
+    let found = runner.run(&probe, PROBE_TIMEOUT).await?;
+    let pytest = runner.run("python3 -c 'import pytest'", PROBE_TIMEOUT).await?.passed();
+    // Models reach for pytest first; nothing can be installed here.
+    let shown = |program: &str| match program {
+        "python3" if pytest => "python3 (standard library, pytest)".to_owned(),
+        "python3" => "python3 (standard library only, no pytest)".to_owned(),
+        other => other.to_owned(),
+    };
+    Ok(found.output.split_whitespace().map(shown).collect::<Vec<_>>().join(", "))
 }

@@ -146,6 +146,7 @@ impl<'a> Session<'a> {
                     total,
                     base: &self.base,
                     init,
+                    turns: context.claim.task.limits.max_turns,
                 };
                 let text = bearings::message(self.workspace, &facts).await?;
                 let now = context.store.now().await?;

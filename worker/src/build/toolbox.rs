@@ -21,6 +21,10 @@ use crate::tools::{self, Files, ToolError};
 const COMMAND_TIMEOUT_S: u32 = 60;
 const LONGEST_COMMAND_S: u32 = 600;
 
+/// What an agent does that wants to see its server at work.
+const NO_SERVERS: &str = "Everything that a command starts is ended with it, so a server can't be kept running. Start \
+    the server inside the test file, use it there, and stop it there.";
+
 /// The tools of one session.
 pub(crate) struct Toolbox<'a> {
     pub(crate) workspace: &'a Workspace,
@@ -182,7 +186,7 @@ impl Toolbox<'_> {
             return None;
         }
         Some(format!(
-            "ERROR: the test comes first. Write {test_file} now; when the harness has seen it fail (RED), change other files."
+            "ERROR: the test comes first, so nothing was written. Write {test_file} now; when the harness has seen it fail (RED), change other files."
         ))
     }
 
@@ -214,7 +218,7 @@ impl Toolbox<'_> {
             Red::Passes => (
                 false,
                 format!(
-                    "NOT RED: the test passes although nothing was built. Make it check what is new. If the feature works already, finish with outcome done.\n{text}"
+                    "NOT RED: the test passes although nothing was built. Make it check what is new. Only if the feature really works already, finish with outcome done: the gate then runs the test over the first commit, where it must fail.\n{text}"
                 ),
             ),
             Red::Broken => {
@@ -254,14 +258,16 @@ impl Toolbox<'_> {
 
     async fn command(&self, command: &str, timeout_s: Option<u32>) -> Result<String, ToolError> {
         if command.trim_end().ends_with('&') {
-            return Err(ToolError::ForModel(
-                "commands must end by themselves; leave out the trailing & and test with a program that starts and stops what it needs".to_owned(),
-            ));
+            return Err(ToolError::ForModel(format!("commands must end by themselves. {NO_SERVERS}")));
         }
         let timeout = Duration::from_secs(u64::from(
             timeout_s.unwrap_or(COMMAND_TIMEOUT_S).clamp(1, LONGEST_COMMAND_S),
         ));
-        Ok(self.runner.run(command, timeout).await?.text())
+        let ran = self.runner.run(command, timeout).await?;
+        if ran.timed_out() {
+            return Err(ToolError::ForModel(format!("{}\n{NO_SERVERS}", ran.text())));
+        }
+        Ok(ran.text())
     }
 
     async fn tests(&self, file: Option<String>) -> Result<String, ToolError> {

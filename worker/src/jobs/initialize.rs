@@ -21,6 +21,9 @@ use crate::build::{
 use crate::engine::{Failure, JobContext, Workshop};
 use crate::tools::Files;
 
+/// Features that are shown when the first files are asked for: they fix names that the files must keep.
+const FEATURES_FOR_FILES: usize = 20;
+
 /// Features of one answer, so that no answer is cut.
 const BATCH: usize = 10;
 
@@ -76,7 +79,7 @@ pub(super) async fn run(
         Initializer { context, workspace: &workspace, runner: &runner, objective, revision, programs };
     let (plan, project) = initializer.plan().await?;
     let drafts = initializer.features(&plan).await?;
-    let files = initializer.files(&plan).await?;
+    let files = initializer.files(&plan, &drafts).await?;
     let script = initializer.init_script(&plan, &files).await?;
     let head = initializer.commit(&project, &drafts, &files, &script).await?;
     Ok(Initialized { features: drafts, project, head })
@@ -161,7 +164,13 @@ impl Initializer<'_> {
     }
 
     /// Asks for the first files, one at a time.
-    async fn files(&mut self, plan: &ProjectPlan) -> Result<Vec<(String, String)>, Failure> {
+    async fn files(
+        &mut self,
+        plan: &ProjectPlan,
+        drafts: &[FeatureDraft],
+    ) -> Result<Vec<(String, String)>, Failure> {
+        let shown: Vec<String> =
+            drafts.iter().take(FEATURES_FOR_FILES).map(|draft| one_line(&draft.description, 160)).collect();
         let (mut files, mut problem, mut refusals): (Vec<(String, String)>, Option<String>, u32) =
             (Vec::new(), None, 0);
         while files.len() < MAX_FILES {
@@ -171,6 +180,9 @@ impl Initializer<'_> {
                 "plan": plan.thought,
                 "test_file_pattern": plan.test_file_pattern,
                 "test_command": plan.test_command,
+                "features": shown,
+                "more_features": drafts.len() - shown.len(),
+                "init_script": plan.init_script,
                 "files": paths,
                 "problem": problem,
             }))?;

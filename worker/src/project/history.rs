@@ -1,6 +1,6 @@
 //! Looking at commits: log, changes, single files.
 
-use git2::{Delta, DiffFormat, DiffOptions, ErrorCode, Sort};
+use git2::{Delta, DiffFormat, DiffOptions, ErrorCode, ObjectType, Sort, TreeWalkMode, TreeWalkResult};
 use nightforge_domain::CommitId;
 
 use super::{Repository, Result, TreeId, is_missing, oid};
@@ -97,6 +97,26 @@ impl Repository {
             Ok(blob) => Ok(Some(blob.content().to_vec())),
             Err(_) => Ok(None),
         }
+    }
+
+    /// Paths of the files of a commit in the order of their names: the first `most`, and how many there are in all.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn paths(&self, commit: &CommitId, most: usize) -> Result<(Vec<String>, usize)> {
+        let git = self.git()?;
+        let (mut paths, mut count) = (Vec::new(), 0);
+        git.find_commit(oid(commit)?)?.tree()?.walk(TreeWalkMode::PreOrder, |folder, entry| {
+            if entry.kind() != Some(ObjectType::Tree) {
+                count += 1;
+                if paths.len() < most {
+                    let name = String::from_utf8_lossy(entry.name_bytes());
+                    paths.push(format!("{folder}{name}"));
+                }
+            }
+            TreeWalkResult::Ok
+        })?;
+        Ok((paths, count))
     }
 
     /// The newest `count` commits that lead to `commit`, newest first.

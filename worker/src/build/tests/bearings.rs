@@ -16,6 +16,7 @@ async fn said(bed: &Bed) -> String {
         total: 3,
         base: &bed.base,
         init: "ok".to_owned(),
+        turns: 60,
     };
     message(&bed.workspace, &facts).await.unwrap()
 }

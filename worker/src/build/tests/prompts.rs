@@ -59,6 +59,9 @@ fn the_initializers_questions() {
         "plan": "Python with its standard library.",
         "test_file_pattern": "tests/test_{id}.py",
         "test_command": "python3 -m unittest {files}",
+        "features": ["The board has three columns", "A card can be added"],
+        "more_features": 48,
+        "init_script": "#!/bin/sh\nmkdir -p data\n",
         "files": ["app.py"],
         "problem": "`../x` contains `..`; give the path from the project's folder on",
     });
@@ -77,6 +80,8 @@ fn the_initializers_questions() {
 fn bearings() -> serde_json::Value {
     json!({
         "directory": "/project",
+        "files": "app.py, tests/test_f001.py",
+        "turns": 60,
         "project": "board",
         "test_command": "python3 -m unittest <test files>",
         "build_command": null,

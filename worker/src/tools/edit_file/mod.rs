@@ -72,7 +72,7 @@ fn miss(path: &ProjectPath, content: &str, old_text: &str) -> String {
     if old_text.lines().all(has_line_number) {
         text.push_str(" Leave out the line numbers that read_file shows.");
     }
-    text.push_str(" The lines that look most like it:\n");
+    text.push_str(" The lines that look most like it (copy them without the numbers):\n");
     text.push_str(&nearest::lines(content, old_text));
     text
 }
