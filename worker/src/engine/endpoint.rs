@@ -1,6 +1,6 @@
 //! The worker's endpoint: parked while it can't serve, probed until it can.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nightforge_llm::{Client, Probe};
@@ -16,28 +16,56 @@ pub(crate) struct Endpoint {
     pub(crate) client: Client,
     /// Its URL, as the ledger and the log show it.
     pub(crate) url: String,
-    parked: Mutex<Option<String>>,
+    state: Mutex<State>,
     changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Why no job is claimed, while that is so.
+    parked: Option<String>,
+    /// Times that it was parked since its last good answer: a server whose probe is fine and whose calls fail is
+    /// asked less and less often.
+    strikes: u32,
 }
 
 impl Endpoint {
     /// An endpoint that has not been probed: parked until it answers.
     pub(crate) fn new(client: Client, url: String) -> Self {
-        Self { client, url, parked: Mutex::new(Some("not probed yet".to_owned())), changed: Notify::new() }
+        let state = State { parked: Some("not probed yet".to_owned()), strikes: 0 };
+        Self { client, url, state: Mutex::new(state), changed: Notify::new() }
     }
 
     /// No job is claimed until a probe finds the endpoint ready.
     pub(crate) fn park(&self, reason: &str) {
-        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
-        if parked.is_none() {
+        let mut state = self.lock();
+        if state.parked.is_none() {
+            state.strikes += 1;
             tracing::warn!(endpoint = %self.url, reason, "endpoint parked; its jobs wait");
         }
-        *parked = Some(reason.to_owned());
+        state.parked = Some(reason.to_owned());
         self.changed.notify_waiters();
     }
 
+    /// A call was answered.
+    pub(crate) fn served(&self) {
+        self.lock().strikes = 0;
+    }
+
     fn is_parked(&self) -> bool {
-        self.parked.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.lock().parked.is_some()
+    }
+
+    /// How long after it was parked the first probe is sent.
+    fn first_wait(&self) -> Duration {
+        match self.lock().strikes {
+            0 | 1 => Duration::ZERO,
+            strikes => FIRST_PROBE.saturating_mul(1 << strikes.min(16)).min(SLOWEST_PROBE),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until jobs may be claimed.
@@ -58,11 +86,11 @@ impl Endpoint {
         loop {
             let changed = self.changed.notified();
             if !self.is_parked() {
-                wait = Duration::ZERO;
                 tokio::select! {
-                    () = changed => continue,
+                    () = changed => wait = self.first_wait(),
                     () = stop.cancelled() => return,
                 }
+                continue;
             }
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
@@ -71,7 +99,7 @@ impl Endpoint {
             match self.client.probe().await {
                 Probe::Ready { .. } => {
                     tracing::info!(endpoint = %self.url, "endpoint ready");
-                    *self.parked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                    self.lock().parked = None;
                     self.changed.notify_waiters();
                     said.clear();
                 }

@@ -33,7 +33,9 @@ impl JobContext {
         if booked.await.is_err() {
             tracing::error!(job.id = %self.claim.job, "booking model calls ended early");
         }
-        Ok(answer?.value)
+        let answer = answer?;
+        self.endpoint.served();
+        Ok(answer.value)
     }
 
     /// Waits for a slot, unless the execution has to end first: a call that has not begun is not begun then.
