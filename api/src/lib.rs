@@ -7,6 +7,7 @@
 mod api;
 mod guard;
 mod json_body;
+mod limits;
 mod problem;
 mod problems;
 mod query;
@@ -19,6 +20,7 @@ mod tasks;
 mod views;
 
 pub use api::{Api, KnownModel, Models};
+pub use limits::check_limits;
 pub use problem::ProblemBody;
 pub use reading::{NotOne, PageRequest, read_page, resolve_id};
 pub use report_file::{ReportFiles, repository_path};

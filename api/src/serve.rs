@@ -22,10 +22,15 @@ pub fn check_listen(address: SocketAddr) -> Result<(), String> {
     if address.ip().is_loopback() {
         return Ok(());
     }
+    // Port 0 is any free one; the tunnel needs the one that was taken, which is said at the start.
+    let (port, far_end) = match address.port() {
+        0 => (0, "PORT".to_owned()),
+        port => (port, port.to_string()),
+    };
     Err(format!(
         "{address} can be reached from other machines, and requests are not authenticated; listen on 127.0.0.1:{port}, \
-         and reach it from elsewhere through a tunnel such as `ssh -L {port}:127.0.0.1:{port}`",
-        port = address.port()
+         and reach it from elsewhere through a tunnel such as `ssh -L {far_end}:127.0.0.1:{far_end} HOST`{}",
+        if port == 0 { " with the port that is named at the start" } else { "" }
     ))
 }
 
@@ -58,5 +63,7 @@ mod tests {
             let refusal = check_listen(bad.parse().unwrap()).unwrap_err();
             assert!(refusal.contains(bad) && refusal.contains("127.0.0.1:7700"), "{refusal}");
         }
+        let refusal = check_listen("0.0.0.0:0".parse().unwrap()).unwrap_err();
+        assert!(refusal.contains("`ssh -L PORT:127.0.0.1:PORT HOST` with the port"), "{refusal}");
     }
 }

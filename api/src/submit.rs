@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::problem::Problem;
-use crate::{Api, TaskView, json_body};
+use crate::{Api, TaskView, check_limits, json_body};
 
 /// Whose tasks they are while there are no tokens.
 const OWNER: &str = "local";
@@ -183,7 +183,7 @@ fn limits(fields: &mut Fields, defaults: &Limits) -> Result<Limits, Problem> {
     let limits: Limits = serde_json::from_value(merged).map_err(|error| {
         Problem::bad_limit(format!("a limit is not a whole number in its range: {error}"))
     })?;
-    limits.check().map_err(Problem::bad_limit)?;
+    check_limits(&limits).map_err(Problem::bad_limit)?;
     Ok(limits)
 }
 
@@ -207,12 +207,18 @@ fn deadline(fields: &mut Fields) -> Result<Option<Millis>, Problem> {
     }
 }
 
-/// A deadline that has passed would end the task before it began. A repeated request is not judged again.
+/// A deadline that has passed would end the task before it began. A repeated request is not judged again: it gets
+/// the task that the first one made.
 async fn refuse_past_deadline(api: &Api, new: &NewTask) -> Result<(), Problem> {
-    if let Some(deadline) = new.deadline
-        && new.idempotency_key.is_none()
-        && deadline <= api.store.now().await?
-    {
+    let Some(deadline) = new.deadline else { return Ok(()) };
+    if deadline > api.store.now().await? {
+        return Ok(());
+    }
+    let made = match &new.idempotency_key {
+        Some(key) => api.store.task_by_key(&new.owner, key).await?,
+        None => None,
+    };
+    if made.is_none() {
         return Err(Problem::bad_deadline("the deadline is in the past; name a later one, or none"));
     }
     Ok(())

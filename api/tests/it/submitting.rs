@@ -52,6 +52,26 @@ async fn a_repeated_key_gives_the_same_task_or_a_conflict() {
 }
 
 #[tokio::test]
+async fn a_past_deadline_is_refused_unless_its_key_has_made_a_task() {
+    let server = Server::start().await;
+    let send = async |key: &str, deadline_ms: i64, objective: &str| {
+        let body = json!({"kind": "build", "objective": objective, "deadline": deadline_ms});
+        answer(server.request(Method::POST, "/api/tasks").header("Idempotency-Key", key).json(&body)).await
+    };
+    assert_eq!(send("k1", 1_000, "A board").await.problem(), (422, "bad-deadline"));
+    let deadline = server.store.now().await.unwrap().0 + 2_000;
+    let first = send("k1", deadline, "A board").await;
+    assert_eq!(first.status, 201, "{}", first.text);
+    while server.store.now().await.unwrap().0 <= deadline {
+        tokio::task::yield_now().await;
+    }
+    let again = send("k1", deadline, "A board").await;
+    assert_eq!((again.status.as_u16(), &again.body["id"]), (200, &first.body["id"]));
+    assert_eq!(send("k1", deadline, "Another board").await.problem(), (409, "idempotency-conflict"));
+    assert_eq!(send("k2", deadline, "A board").await.problem(), (422, "bad-deadline"));
+}
+
+#[tokio::test]
 async fn requests_at_the_same_time_with_one_key_make_one_task() {
     let server = shared().await;
     let sent: Vec<_> = (0..12)
@@ -102,6 +122,8 @@ async fn each_mistake_has_its_name_and_leaves_no_task() {
         (with("limits", json!({"max_luck": 1})), 400, "unknown-field", "`limits.max_luck`"),
         (with("limits", json!({"max_attempts": 0})), 422, "bad-limit", "max_attempts"),
         (with("limits", json!({"max_attempts": -1})), 422, "bad-limit", "whole number"),
+        (with("limits", json!({"min_features": 501})), 422, "bad-limit", "at most 500"),
+        (with("limits", json!({"session_ms": u64::MAX})), 422, "bad-limit", "7 days"),
         (with("limits", json!([1])), 400, "bad-json", "`limits`"),
         (json!([good.clone()]), 400, "bad-json", "not an object"),
     ];

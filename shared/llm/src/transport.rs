@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
-use futures_util::StreamExt;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
 use http::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::Response;
 use rustls::RootCertStore;
@@ -17,6 +18,8 @@ use crate::endpoint::{ConfigError, Endpoint};
 
 /// The longest part of an error's body that is read.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
+/// The longest line of a stream: an event is one, and holds a few tokens.
+const LINE_BYTES: usize = 1024 * 1024;
 /// The longest answer of a server that does not stream.
 const JSON_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// An error's body that does not come in this time is judged by what came.
@@ -134,7 +137,8 @@ async fn judge(response: Response) -> Result<Response, TransportFault> {
     }
     let content_type = header(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default();
     if content_type.is_empty() || content_type.contains("event-stream") {
-        return Ok(response);
+        let lines = bounded_lines(response.bytes_stream().boxed());
+        return Ok(http::Response::new(reqwest::Body::wrap_stream(lines)).into());
     }
     let not_an_answer = |body: String| TransportFault::NotAnAnswer {
         status: status.as_u16(),
@@ -159,6 +163,31 @@ async fn judge(response: Response) -> Result<Response, TransportFault> {
         }
         Err(_) => Err(not_an_answer(String::from_utf8_lossy(&body).into_owned())),
     }
+}
+
+/// The body with a limit on its lines, and with a pause for others after each piece: the reader behind it parses a
+/// line anew with every piece and never pauses while bytes are there, so a line without end would hold a whole
+/// thread and every time limit with it.
+fn bounded_lines<B, E>(pieces: B) -> impl Stream<Item = Result<Bytes, std::io::Error>>
+where
+    B: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    futures_util::stream::try_unfold((pieces, 0_usize), async |(mut pieces, line)| {
+        tokio::task::yield_now().await;
+        let Some(piece) = pieces.next().await else { return Ok(None) };
+        let piece = piece.map_err(std::io::Error::other)?;
+        let (mut line, mut longest) = (line, line);
+        for byte in &piece {
+            line = if matches!(byte, b'\n' | b'\r') { 0 } else { line + 1 };
+            longest = longest.max(line);
+        }
+        if longest > LINE_BYTES {
+            let why = format!("a line of more than {LINE_BYTES} bytes");
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
+        }
+        Ok(Some((piece, (pieces, line))))
+    })
 }
 
 pub(crate) async fn status_fault(response: Response) -> TransportFault {

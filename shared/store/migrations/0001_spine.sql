@@ -76,6 +76,8 @@ CREATE TABLE jobs (
     deaths         BIGINT NOT NULL,
     -- Infrastructure failures in a row at the same step.
     infra_failures BIGINT NOT NULL,
+    -- The latest of them; null while there is none.
+    failed_at      BIGINT,
     last_error     TEXT,
     created_at     BIGINT NOT NULL,
     claimed_at     BIGINT,

@@ -157,17 +157,28 @@ impl Store {
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Any>, StoreError> {
         // Without IMMEDIATE a transaction that reads first and writes then fails at once with BUSY_SNAPSHOT.
         Ok(match self.engine {
-            Engine::Sqlite => self.write.begin_with("BEGIN IMMEDIATE").await?,
+            Engine::Sqlite => match self.write.begin_with("BEGIN IMMEDIATE").await {
+                // SQLite ends a transaction by itself when the disk is full; sqlx then takes it for open, and the
+                // connection begins no other one. A new connection does.
+                Err(sqlx::Error::InvalidSavePointStatement) => {
+                    self.write.acquire().await?.close().await?;
+                    self.write.begin_with("BEGIN IMMEDIATE").await?
+                }
+                begun => begun?,
+            },
             Engine::Postgres => self.write.begin().await?,
         })
     }
 
-    /// Whether the database answers.
+    /// Whether the database can be read and written: a write that changes nothing is committed.
     ///
     /// # Errors
-    /// When it does not.
+    /// When it can't.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        Ok(self.read.acquire().await?.ping().await?)
+        self.read.acquire().await?.ping().await?;
+        let mut tx = self.begin().await?;
+        sqlx::query("UPDATE leases SET epoch = epoch WHERE name = 'leader'").execute(&mut *tx).await?;
+        Ok(tx.commit().await?)
     }
 }
 
@@ -265,5 +276,33 @@ mod tests {
                 assert_eq!(busy_timeout, i64::from(BUSY_TIMEOUT_MS));
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_does_not_outlast_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("full.db").display());
+        let store = Store::open(&url, DbClock::Database).await.unwrap();
+        let mut connection = store.write.acquire().await.unwrap();
+        let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await.unwrap();
+        let limit = AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+        sqlx::query(limit).execute(&mut *connection).await.unwrap();
+        drop(connection);
+        let fill = async || -> Result<(), StoreError> {
+            let mut tx = store.begin().await?;
+            for n in 0..200 {
+                sqlx::query("INSERT INTO turns (model, owner, last_at) VALUES ($1, $2, 0)")
+                    .bind(format!("model {n}"))
+                    .bind("o".repeat(1_000))
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            Ok(tx.commit().await?)
+        };
+        let error = fill().await.unwrap_err().to_string();
+        assert!(error.contains("full"), "{error}");
+        // The limit went with its connection: there is room again.
+        fill().await.unwrap();
+        store.ping().await.unwrap();
     }
 }

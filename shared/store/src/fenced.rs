@@ -63,7 +63,7 @@ impl Store {
     pub async fn record_step(&self, job: &JobId, fence: Fence, step: &Step) -> Fenced<()> {
         let mut tx = self.lock(&job.task).await?;
         let changed = sqlx::query(
-            "UPDATE jobs SET steps = steps + 1, progress = 1, deaths = 0, infra_failures = 0
+            "UPDATE jobs SET steps = steps + 1, progress = 1, deaths = 0, infra_failures = 0, failed_at = NULL
              WHERE task_id = $1 AND number = $2 AND fence = $3 AND state = 'running' AND steps = $4",
         )
         .bind(job.task.as_str())
@@ -331,6 +331,7 @@ pub(crate) async fn leave(
     let finished = (end.state != "ready").then_some(tx.now.0);
     let changed = sqlx::query(
         "UPDATE jobs SET state = $4, run_after = $5, boot_id = NULL, lease_until = NULL, faults = $6,
+            failed_at = CASE WHEN $7 = 0 THEN NULL WHEN $7 > infra_failures THEN $10 ELSE failed_at END,
             infra_failures = $7, last_error = $8, finished_at = $9
          WHERE task_id = $1 AND number = $2 AND fence = $3 AND state = 'running'",
     )
@@ -343,6 +344,7 @@ pub(crate) async fn leave(
     .bind(end.infra_failures)
     .bind((!end.error.is_empty()).then(|| without_nul(&end.error)))
     .bind(finished)
+    .bind(tx.now.0)
     .execute(&mut *tx.tx)
     .await?
     .rows_affected();

@@ -5,7 +5,8 @@ use nightforge_domain::JobId;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Whether the endpoint answered other jobs since this job last journaled a step.
+    /// Whether the endpoint answered other jobs between this job's latest failure and now. Older answers say nothing:
+    /// the server may have gone down for everybody since.
     ///
     /// # Errors
     /// When the database fails.
@@ -13,8 +14,7 @@ impl Store {
         let served: i64 = sqlx::query_scalar(
             "SELECT count(*) FROM ledger
              WHERE endpoint = $1 AND outcome = 'ok' AND NOT (task_id = $2 AND job = $3)
-                AND at > COALESCE((SELECT max(at) FROM steps WHERE task_id = $2 AND job = $3),
-                    (SELECT created_at FROM jobs WHERE task_id = $2 AND number = $3))",
+                AND at > (SELECT failed_at FROM jobs WHERE task_id = $2 AND number = $3)",
         )
         .bind(endpoint)
         .bind(job.task.as_str())

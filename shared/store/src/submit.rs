@@ -75,6 +75,19 @@ impl Store {
         Ok(Submitted { task, created: true })
     }
 
+    /// The task that this owner's idempotency key has made, if it has.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn task_by_key(&self, owner: &str, key: &str) -> Result<Option<TaskId>, StoreError> {
+        let row = sqlx::query("SELECT id FROM tasks WHERE owner = $1 AND idempotency_key = $2")
+            .bind(owner)
+            .bind(key)
+            .fetch_optional(&self.read)
+            .await?;
+        row.map(|row| parsed(&row, "id")).transpose()
+    }
+
     async fn submitted_before(&self, new: &NewTask, hash: &str) -> Result<Submitted, StoreError> {
         let row = sqlx::query("SELECT id, request_hash FROM tasks WHERE owner = $1 AND idempotency_key = $2")
             .bind(&new.owner)

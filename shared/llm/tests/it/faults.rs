@@ -220,6 +220,27 @@ async fn a_flood_ends_at_the_limit_of_the_whole_call() {
 }
 
 #[tokio::test]
+async fn a_line_without_end_is_given_up_and_keeps_nobody_else_waiting() {
+    let server = Server::start(vec![Reply::Stream(vec!["data: {".to_owned()]), Reply::Flood("x".repeat(16_384))]).await;
+    ask(&server.client()).await.unwrap_err();
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    let asking = async {
+        let error = ask(&server.client()).await.unwrap_err();
+        assert_eq!(error.class, FaultClass::StreamAborted, "{error}");
+    };
+    tokio::pin!(asking);
+    let mut slowest = Duration::ZERO;
+    loop {
+        let before = std::time::Instant::now();
+        tokio::select! {
+            () = &mut asking => break,
+            _ = ticks.tick() => slowest = slowest.max(before.elapsed()),
+        }
+    }
+    assert!(slowest < Duration::from_secs(5), "a timer waited {slowest:?}");
+}
+
+#[tokio::test]
 async fn no_error_text_holds_the_key() {
     let echo =
         json!({"error": {"message": "Incorrect API key provided: sk-secret-key", "code": "invalid_api_key"}});

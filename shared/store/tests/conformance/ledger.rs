@@ -2,7 +2,7 @@
 
 use nightforge_domain::build::Spent;
 use nightforge_domain::{Fence, JobId, Usage};
-use nightforge_store::LedgerEntry;
+use nightforge_store::{HandBack, LedgerEntry};
 
 use crate::bed::on_every_database;
 use crate::work::{LEASE, job, new_task};
@@ -56,15 +56,21 @@ async fn a_claim_that_is_over_still_books_its_calls() {
 }
 
 #[tokio::test]
-async fn the_endpoint_served_others_since_the_jobs_last_step() {
+async fn the_endpoint_served_others_since_the_jobs_latest_failure() {
     on_every_database(async |bed| {
-        let (task, claim, _) = bed.claimed().await;
+        let (task, claim, boot) = bed.claimed().await;
         let other = bed.started(&new_task()).await;
         let served = async || bed.store.endpoint_served_others(&claim.job, "http://gpu").await.unwrap();
         let book = async |job: JobId, outcome: &str| {
             let entry = LedgerEntry { outcome: outcome.to_owned(), ..call(&job, Fence(1), None) };
             bed.store.book(&entry).await.unwrap();
         };
+        book(job(&other, 1), "ok").await;
+        assert!(!served().await, "it has not failed");
+        bed.pass(1);
+        let why = HandBack { reason: "server down".to_owned(), delay_ms: 0, infrastructure: true };
+        bed.store.hand_back(&claim.job, claim.fence, &why).await.unwrap().unwrap();
+        assert!(!served().await, "that was before: the server may be down for everybody");
         bed.pass(1);
         book(claim.job.clone(), "ok").await;
         book(job(&other, 1), "Stalled").await;
@@ -73,11 +79,15 @@ async fn the_endpoint_served_others_since_the_jobs_last_step() {
         assert!(served().await);
         assert!(!bed.store.endpoint_served_others(&claim.job, "http://other").await.unwrap());
         bed.pass(1);
-        bed.step(&claim, 0).await;
-        assert!(!served().await, "that was before its last step");
+        let claim = bed.claim(&boot).await.unwrap();
+        bed.store.hand_back(&claim.job, claim.fence, &why).await.unwrap().unwrap();
+        assert!(!served().await, "only what came after its latest failure counts");
         bed.pass(1);
         book(job(&task, 2), "ok").await;
         assert!(served().await);
+        let claim = bed.claim(&boot).await.unwrap();
+        bed.step(&claim, 0).await;
+        assert!(!served().await, "a step ends the row of failures");
     })
     .await;
 }
