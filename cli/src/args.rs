@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{OsStr, Resettable};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use nightforge_domain::{Kind, Priority, Status};
 
 use crate::output::Format;
@@ -17,6 +18,24 @@ pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7700";
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+impl Arguments {
+    /// Reads the command line of this process.
+    ///
+    /// # Errors
+    /// With what is to be printed, help included.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        Self::try_parse().map_err(|refusal| {
+            // The usage line of a refusal shows every option that is set, also by a variable, as if it were required.
+            let without_variables = Self::command()
+                .mut_subcommands(|verb| verb.mut_args(|arg| arg.env(Resettable::<OsStr>::Reset)));
+            match without_variables.try_get_matches() {
+                Err(told) if refusal.use_stderr() && told.kind() == refusal.kind() => told,
+                _ => refusal,
+            }
+        })
+    }
 }
 
 /// What to do.
@@ -96,14 +115,14 @@ pub(crate) struct Submit {
     /// When work stops: 07:00 (the next one, local time), +8h, or RFC 3339
     #[arg(long, value_name = "WHEN")]
     pub(crate) deadline: Option<String>,
-    /// Features that the first agent must name at least
-    #[arg(long, value_name = "N")]
+    /// Features that the first agent must name at least, from 1 to 500
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=500))]
     pub(crate) min_features: Option<u64>,
     /// Attempts on one feature before it is left
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     pub(crate) max_attempts: Option<u64>,
     /// Coding sessions in all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     pub(crate) max_sessions: Option<u64>,
     /// Tokens in and out over all model calls; 0 is no limit
     #[arg(long, value_name = "N")]
@@ -240,8 +259,6 @@ fn priority(text: &str) -> Result<Priority, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

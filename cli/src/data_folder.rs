@@ -26,9 +26,11 @@ impl DataFolder {
                 path.display()
             ))
         };
+        check_name(path)?;
         fs::create_dir_all(path).map_err(|error| unusable(&error))?;
         // Workers hand paths to git and to sandboxes, which run in other folders.
         let path = path.canonicalize().map_err(|error| unusable(&error))?;
+        check_name(&path)?;
         let lock_path = path.join("nightforge.lock");
         let mut lock = OpenOptions::new()
             .create(true)
@@ -73,6 +75,22 @@ fn taken(path: &Path, lock: &mut File) -> Failure {
     )
 }
 
+/// Whether a data folder may have this name. The database is named by a URL, where `?` begins parameters.
+///
+/// # Errors
+/// When it can't.
+pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
+    let what = match path.to_str() {
+        None => "its name is not plain text in UTF-8",
+        Some(name) if name.contains('?') => "its name holds a `?`, which the database can't have in its path",
+        Some(_) => return Ok(()),
+    };
+    Err(Failure::config(format!(
+        "the data folder {} can't be used: {what}; name another with --data",
+        path.display()
+    )))
+}
+
 /// The URL of the database in a data folder.
 pub(crate) fn database_url(data: &Path) -> String {
     format!("sqlite:{}", database_path(data).display())
@@ -105,6 +123,7 @@ pub(crate) fn fresh_for_demo() -> Result<PathBuf, Failure> {
             parent.display()
         ))
     };
+    check_name(&parent)?;
     fs::create_dir_all(&parent).map_err(unusable)?;
     for number in 1_u32.. {
         let path = parent.join(number.to_string());
@@ -138,6 +157,17 @@ mod tests {
         assert!(second.message.starts_with(&holder), "{}", second.message);
         drop(first);
         DataFolder::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_name_that_the_database_cannot_have_is_refused_before_anything_is_made() {
+        let parent = tempfile::tempdir().unwrap();
+        let refusal = DataFolder::take(&parent.path().join("o/q?mark")).unwrap_err();
+        assert_eq!(refusal.exit, Exit::Config);
+        for part in ["q?mark", "`?`", "--data"] {
+            assert!(refusal.message.contains(part), "{}", refusal.message);
+        }
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]

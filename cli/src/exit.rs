@@ -86,6 +86,7 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match error {
+            _ if error.is_damage() => Exit::Config,
             StoreError::NoTask(_) => Exit::NotFound,
             StoreError::IdempotencyConflict(_) => Exit::Conflict,
             StoreError::Open { .. }

@@ -38,6 +38,7 @@ impl Source {
     }
 
     async fn folder(data: &Path) -> Result<Self, Failure> {
+        data_folder::check_name(data)?;
         if !data_folder::database_path(data).is_file() {
             return Err(Failure::new(
                 Exit::NotFound,

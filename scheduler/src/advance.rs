@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use nightforge_domain::build::ReportFacts;
 use nightforge_domain::state::{self, Context, Transition};
-use nightforge_domain::{ModelName, TaskId};
+use nightforge_domain::{ModelName, Status, TaskId};
 use nightforge_queue::{Bell, Bells};
 use nightforge_store::{Pending, Store, StoreError};
 use tokio_util::sync::CancellationToken;
+
+use crate::admission::{ADMITTING, is_submission, may_start, ring_next};
 
 /// How long a scheduler waits after the database failed; the sweeper rings again in any case.
 const AFTER_ERROR: Duration = Duration::from_millis(500);
@@ -28,7 +30,7 @@ pub(crate) async fn serve(store: Store, bells: Bells, shutdown: CancellationToke
     }
 }
 
-/// Commits one transition per waiting input of `task`, and rings the models that got jobs. Returns the number of
+/// Commits one transition per waiting input of `task`, unless it has to wait for admission, and rings the models that got jobs. Returns the number of
 /// transitions that this call committed.
 ///
 /// # Errors
@@ -36,14 +38,25 @@ pub(crate) async fn serve(store: Store, bells: Bells, shutdown: CancellationToke
 pub async fn advance_task(store: &Store, bells: &Bells, task: &TaskId) -> Result<u32, StoreError> {
     let mut committed = 0;
     while let Some(pending) = store.pending(task).await? {
+        let admitting = match is_submission(&pending) {
+            true => Some(ADMITTING.lock().await),
+            false => None,
+        };
+        if admitting.is_some() && !may_start(store, &pending).await? {
+            return Ok(committed);
+        }
         let transition = answer(store, &pending).await?;
         let Some(done) = store.commit(&pending, &transition).await? else {
             // Another scheduler was faster; look again.
             continue;
         };
+        drop(admitting);
         committed += 1;
         tracing::debug!(task.id = %task, seq = done.seq, phase = transition.state.phase(), "advanced");
         ring_models(bells, done.ring);
+        if transition.state.status() != pending.task.status && transition.state.status() != Status::Running {
+            ring_next(store, bells).await?;
+        }
     }
     Ok(committed)
 }

@@ -3,6 +3,7 @@
 //! Any number of schedulers may run. Each answers bells; one of them leads and sweeps. Correctness hangs on
 //! neither: every write repeats its condition.
 
+mod admission;
 mod advance;
 mod leader;
 mod sweep;

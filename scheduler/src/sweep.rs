@@ -3,7 +3,7 @@
 use nightforge_queue::{Bell, Bells};
 use nightforge_store::{Ended, Store, StoreError, presence};
 
-use crate::SchedulerConfig;
+use crate::{SchedulerConfig, admission};
 
 /// Rows of each kind that one sweep looks at; the next one goes on.
 const BATCH: i64 = 200;
@@ -36,6 +36,7 @@ pub(crate) async fn sweep(
     for task in store.tasks_with_stale_inputs(STALE_INPUT_MS, BATCH).await? {
         bells.ring(Bell::Task(task));
     }
+    admission::ring_next(store, bells).await?;
     for model in store.models_with_ready_jobs().await? {
         bells.ring(Bell::Model(model));
     }

@@ -35,11 +35,15 @@ impl Bed {
 
     /// Accepts a task without ringing for it.
     async fn submit(&self) -> TaskId {
+        self.submit_with(5).await
+    }
+
+    async fn submit_with(&self, priority: u8) -> TaskId {
         let new = NewTask {
             kind: Kind::Build,
             objective: "a clock".to_owned().try_into().unwrap(),
             owner: "local".to_owned(),
-            priority: Priority::default(),
+            priority: Priority::try_from(priority).unwrap(),
             models: AgentModels { initializer: model(), coder: model() },
             limits: Limits::default(),
             approve: false,
@@ -118,11 +122,13 @@ async fn a_bell_that_was_lost_is_rung_again() {
     let bed = Bed::new().await;
     let task = bed.submit().await;
     let scheduler = bed.schedule();
+    bed.until("a queued task is rung for", async || bed.store.task(&task).await.unwrap().seq == 1).await;
+    bed.store.ask_cancel(&task, "a test").await.unwrap();
     // Time stands still, so the input is too young to be swept.
     tokio::time::sleep(Duration::from_millis(150)).await;
-    assert_eq!(bed.store.task(&task).await.unwrap().seq, 0, "nobody rang");
+    assert_eq!(bed.store.task(&task).await.unwrap().seq, 1, "nobody rang");
     bed.clock.fetch_add(2_000, Ordering::SeqCst);
-    bed.until("the sweeper rings", async || bed.store.task(&task).await.unwrap().seq == 1).await;
+    bed.until("the sweeper rings", async || bed.store.task(&task).await.unwrap().seq > 1).await;
     bed.stop.cancel();
     scheduler.await.unwrap().unwrap();
 }
@@ -144,6 +150,52 @@ async fn a_process_that_ended_loses_its_leases_at_once_and_a_live_one_keeps_them
     assert_eq!(bed.job_state(&second.job.task).await, "running", "no time has passed");
     let events = bed.store.events(&first.job.task, 0, 100).await.unwrap();
     assert_eq!(events.last().unwrap().data["worker_gone"], true);
+    bed.stop.cancel();
+    scheduler.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn four_tasks_a_slot_are_active_and_the_rest_wait_their_turn() {
+    let bed = Bed::new().await;
+    let (_boot, _lock) = bed.process().await;
+    let mut tasks = Vec::new();
+    for _ in 0..6 {
+        tasks.push(bed.submit().await);
+    }
+    for task in &tasks {
+        advance_task(&bed.store, &bed.bells, task).await.unwrap();
+    }
+    let statuses = async || {
+        let mut statuses = Vec::new();
+        for task in &tasks {
+            statuses.push(bed.store.task(task).await.unwrap().status.to_string());
+        }
+        statuses
+    };
+    assert_eq!(statuses().await, ["running", "running", "running", "running", "queued", "queued"]);
+    let urgent = bed.submit_with(9).await;
+    assert_eq!(advance_task(&bed.store, &bed.bells, &urgent).await.unwrap(), 1, "it exceeds the limit");
+
+    // A queued task can be cancelled without being admitted.
+    bed.store.ask_cancel(&tasks[5], "a test").await.unwrap();
+    advance_task(&bed.store, &bed.bells, &tasks[5]).await.unwrap();
+    assert_eq!(statuses().await[4..], ["queued", "cancelled"]);
+
+    // One of lower priority waits longer; a task that ends makes room for the next, also when its bell was lost.
+    let patient = bed.submit_with(1).await;
+    let scheduler = bed.schedule();
+    bed.clock.fetch_add(10_000, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(statuses().await[4], "queued");
+    bed.store.ask_cancel(&tasks[0], "a test").await.unwrap();
+    bed.store.ask_cancel(&urgent, "a test").await.unwrap();
+    bed.clock.fetch_add(10_000, Ordering::SeqCst);
+    bed.until("the next one starts", async || bed.store.task(&tasks[4]).await.unwrap().seq == 1).await;
+    assert_eq!(
+        bed.store.task(&patient).await.unwrap().seq,
+        0,
+        "five of higher priority are active or were first"
+    );
     bed.stop.cancel();
     scheduler.await.unwrap().unwrap();
 }

@@ -31,6 +31,13 @@ async fn a_build_runs_to_its_end_and_breaks_no_protocol() {
     let row = world.end_of(&task, BUILD).await;
     assert_eq!(row.status, Status::Completed, "{:?}", row.report);
     assert_eq!(world.model.violations(), Vec::<String>::new());
+    let workspaces = world.data.path().join("work").join(task.as_str());
+    let removed = tokio::time::timeout(Duration::from_secs(20), async {
+        while workspaces.exists() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    assert!(removed.await.is_ok(), "the workspaces of a task that is over are removed");
     worker.drain().await;
     world.stop().await;
 }

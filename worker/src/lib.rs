@@ -5,6 +5,7 @@ mod build;
 mod engine;
 mod jobs;
 pub mod project;
+mod retention;
 pub mod sandbox;
 pub mod tools;
 

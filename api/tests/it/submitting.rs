@@ -1,5 +1,6 @@
 //! What is accepted, what is not, and what a repeated request does.
 
+use nightforge_domain::{AgentModels, Kind, Limits, Millis, ModelName, NewTask, Priority};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -59,14 +60,23 @@ async fn a_past_deadline_is_refused_unless_its_key_has_made_a_task() {
         answer(server.request(Method::POST, "/api/tasks").header("Idempotency-Key", key).json(&body)).await
     };
     assert_eq!(send("k1", 1_000, "A board").await.problem(), (422, "bad-deadline"));
-    let deadline = server.store.now().await.unwrap().0 + 2_000;
-    let first = send("k1", deadline, "A board").await;
-    assert_eq!(first.status, 201, "{}", first.text);
-    while server.store.now().await.unwrap().0 <= deadline {
-        tokio::task::yield_now().await;
-    }
+    // Made in time; the deadline has passed since.
+    let coder: ModelName = "coder".parse().unwrap();
+    let deadline = 2_000;
+    let first = NewTask {
+        kind: Kind::Build,
+        objective: "A board".to_owned().try_into().unwrap(),
+        owner: "local".to_owned(),
+        priority: Priority::default(),
+        models: AgentModels { initializer: coder.clone(), coder },
+        limits: Limits { max_sessions: 77, ..Limits::default() },
+        approve: false,
+        deadline: Some(Millis(deadline)),
+        idempotency_key: Some("k1".to_owned()),
+    };
+    let first = server.store.submit(&first).await.unwrap().task;
     let again = send("k1", deadline, "A board").await;
-    assert_eq!((again.status.as_u16(), &again.body["id"]), (200, &first.body["id"]));
+    assert_eq!((again.status.as_u16(), again.body["id"].as_str()), (200, Some(first.as_str())));
     assert_eq!(send("k1", deadline, "Another board").await.problem(), (409, "idempotency-conflict"));
     assert_eq!(send("k2", deadline, "A board").await.problem(), (422, "bad-deadline"));
 }

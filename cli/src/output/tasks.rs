@@ -5,7 +5,7 @@ use nightforge_domain::{Kind, Status, TaskId};
 use serde::Serialize;
 
 use super::table::{pairs, table};
-use super::text::{grouped, length, one_line, state};
+use super::text::{grouped, length, one_line, shell_word, state};
 use super::{Format, Output};
 use crate::exit::Failure;
 
@@ -139,6 +139,9 @@ fn places(task: &TaskView) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(repository) = &task.repository {
         lines.push(("repository", repository.clone()));
+        if matches!(task.state, Status::Completed | Status::NeedsReview) {
+            lines.push(("to get it", format!("git clone {}", shell_word(repository))));
+        }
     }
     if let Some(report) = &task.report {
         lines.push(("report", report.clone()));
@@ -149,4 +152,33 @@ fn places(task: &TaskView) -> Vec<(&'static str, String)> {
 /// To the second, in UTC as everywhere.
 fn moment(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_repository_that_is_done_comes_with_the_command_that_gets_it() {
+        let line = |state: &str, repository: Option<&str>| {
+            let task: TaskView = serde_json::from_value(json!({
+                "id": "01m8pkh0mt4r6jz5486hcvbwpp", "kind": "build", "objective": "A board", "owner": "local",
+                "state": state, "phase": "", "priority": 5, "paused": false,
+                "created_at": "2026-12-01T07:00:00Z", "updated_at": "2026-12-01T07:00:00Z",
+                "models": {"initializer": "m", "coder": "m"}, "limits": {}, "features": {"passed": 1, "total": 2},
+                "sessions": 1,
+                "spent": {"model_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "model_ms": 0},
+                "repository": repository,
+            }))
+            .unwrap();
+            places(&task).into_iter().find(|(name, _)| *name == "to get it").map(|(_, line)| line)
+        };
+        let clone = Some("git clone '/my data/a.git'".to_owned());
+        assert_eq!(line("completed", Some("/my data/a.git")), clone);
+        assert_eq!(line("needs_review", Some("/my data/a.git")), clone);
+        assert_eq!(line("running", Some("/my data/a.git")), None);
+        assert_eq!(line("completed", None), None);
+    }
 }

@@ -2,10 +2,17 @@
 
 use nightforge_domain::Status;
 
-/// One line of at most `max` characters. Control characters become spaces: what others wrote must not steer the
-/// terminal.
+/// Characters that turn the direction of what follows, and so make a text look like another one.
+const TURNING: [char; 12] = [
+    '\u{061c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
+    '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
+];
+
+/// One line of at most `max` characters. Control characters become spaces, and those that turn the direction are left
+/// out: what others wrote must not steer the terminal.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String =
+        text.chars().filter(|c| !TURNING.contains(c)).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= max {
         return words;
@@ -23,6 +30,12 @@ pub(crate) fn length(ms: i64) -> String {
         (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
         (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
     }
+}
+
+/// A path as a shell takes it for one word.
+pub(crate) fn shell_word(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// `1,234,567`.
@@ -57,8 +70,15 @@ mod tests {
     #[test]
     fn texts_of_others_do_not_steer_the_terminal() {
         assert_eq!(one_line("a\u{1b}[2Jb\nc\td  e", 40), "a [2Jb c d e");
+        assert_eq!(one_line("a\u{202e}txt.\u{2066}b\u{200f}\u{61c}", 40), "atxt.b");
         assert_eq!(one_line("abcdef", 4), "abc…");
         assert_eq!(one_line("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn paths_are_one_word() {
+        assert_eq!(shell_word("/data/git/1.git"), "/data/git/1.git");
+        assert_eq!(shell_word("/Ada's data"), "'/Ada'\\''s data'");
     }
 
     #[test]

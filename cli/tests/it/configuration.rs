@@ -37,9 +37,13 @@ fn variables_are_settings_too() {
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let (code, err) = run("NIGHTFORGE_COLOUR", "red");
-    assert!(code == Some(78) && err.contains("NIGHTFORGE_") && err.contains("colour"), "{code:?} {err}");
-    let (code, err) = run("NIGHTFORGE_LIMITS__MAX_TURNS", "0");
-    assert!(code == Some(78) && err.contains("max_turns"), "{code:?} {err}");
+    assert!(code == Some(78) && err.contains("NIGHTFORGE_COLOUR: unknown key"), "{code:?} {err}");
+    for value in ["0", "many"] {
+        let (code, err) = run("NIGHTFORGE_LIMITS__MAX_TURNS", value);
+        assert!(code == Some(78) && err.contains("NIGHTFORGE_LIMITS__MAX_TURNS:"), "{code:?} {err}");
+    }
+    let (code, err) = run("NIGHTFORGE_DISCOVER", "[]");
+    assert!(code == Some(78) && err.contains("NIGHTFORGE_DISCOVER: discover is empty"), "{code:?} {err}");
     let (code, err) = run("NIGHTFORGE_LOG", "a=b=c");
     assert!(code == Some(78) && err.contains("NIGHTFORGE_LOG"), "{code:?} {err}");
 }
@@ -52,6 +56,62 @@ fn a_key_stands_in_no_message() {
     let run = place.run(&["up"]);
     run.refused(78, &["api_key"]);
     assert!(!run.err.contains("hunter2"), "{}", run.err);
+}
+
+#[test]
+fn endpoints_are_judged_before_anything_starts() {
+    let place = Place::new();
+    let good = with_model("");
+    let cases = [
+        (good.replace("http://", "http://u:hunter2@"), "[models.coder]: endpoint 1: url: holds a user"),
+        (good.replace("/v1", "/v1?key=hunter2"), "endpoint 1: url: holds a query"),
+        (good.replace("http://", "hunter2://"), "endpoint 1: url: must begin with http://"),
+        (format!("{good}slots = 65\n"), "endpoint 1: slots must be from 1 to 64"),
+        ("discover = [\"http://u:hunter2@h/v1\"]".to_owned(), "discover, entry 1: url: holds a user"),
+        ("discover = [\"http://hunter2".to_owned(), "TOML parse error at line 1"),
+    ];
+    for (toml, part) in cases {
+        place.write("nightforge.toml", &toml);
+        let run = place.run(&["up", "--data", "data", "--listen", "127.0.0.1:0"]);
+        run.refused(78, &["nightforge.toml:", part]);
+        assert!(!run.err.contains("hunter2"), "{}", run.err);
+    }
+    assert!(!place.path("data").exists(), "nothing is written");
+}
+
+#[test]
+fn a_damaged_database_is_called_damaged() {
+    let place = Place::new();
+    let data = place.path("data");
+    std::fs::create_dir(&data).unwrap();
+    let database = data.join("nightforge.db");
+    let verbs = [&["demo", "--data", "data"][..], &["list", "--data", "data"]];
+    std::fs::write(&database, "x".repeat(8_192)).unwrap();
+    for verb in verbs {
+        place
+            .run(verb)
+            .refused(78, &["nightforge.db", "damaged", "restore a backup", "move the data folder away"]);
+    }
+    std::fs::remove_file(&database).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let url = format!("sqlite:{}", database.display());
+        Store::open(&url, DbClock::Database).await.unwrap().close().await;
+    });
+    let file = std::fs::OpenOptions::new().write(true).open(&database).unwrap();
+    file.set_len(3 * 4_096).unwrap();
+    for verb in verbs {
+        place.run(verb).refused(78, &["malformed", "damaged", "restore a backup"]);
+    }
+}
+
+#[test]
+fn a_data_folder_with_a_question_mark_is_refused_before_anything_is_made() {
+    let place = Place::new();
+    for verb in ["demo", "list"] {
+        place.run(&[verb, "--data", "o/q?mark"]).refused(78, &["q?mark", "`?`", "--data"]);
+    }
+    assert!(!place.path("o").exists());
 }
 
 #[test]

@@ -23,6 +23,8 @@ fn mistakes_are_named() {
         (&["submit", "build", "A board", "--deadline", "2001-01-01T00:00:00Z"], &["in the past"]),
         (&["submit", "build", "A board", "--model", "a b"], &["--model", "`a b`"]),
         (&["submit", "build", "A board", "--min-features", "many"], &["--min-features"]),
+        (&["submit", "build", "A board", "--min-features", "0"], &["--min-features", "1..=500"]),
+        (&["submit", "build", "A board", "--min-features", "501"], &["--min-features", "1..=500"]),
         (&["submit", "build", "A board", "--file", "objective.txt"], &["cannot be used with"]),
         (&["submit", "build", "--file", "absent.txt"], &["absent.txt"]),
         (&["show", "x", "--server", "here"], &["--server", "http://127.0.0.1:7700"]),
@@ -34,6 +36,15 @@ fn mistakes_are_named() {
         run.refused(64, parts);
         assert!(!run.err.contains("hunter2"), "{}", run.err);
     }
+}
+
+#[test]
+fn what_a_variable_sets_is_not_shown_as_required() {
+    let place = Place::new();
+    let mut command = place.command(&["submit"]);
+    command.env("NIGHTFORGE_SERVER", "http://127.0.0.1:7700");
+    let err = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(err.contains("Usage: nightforge submit <KIND>") && !err.contains("--server"), "{err}");
 }
 
 #[test]

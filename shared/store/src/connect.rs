@@ -7,7 +7,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, Connection, Transaction};
 
-use crate::{DbClock, StoreError, url};
+use crate::{DbClock, StoreError, error, url};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
@@ -228,6 +228,7 @@ async fn set_pragmas(connection: &mut AnyConnection) -> Result<(), sqlx::Error> 
 
 fn open_error(url: &str, engine: Engine, source: sqlx::Error) -> StoreError {
     let remedy = match engine {
+        Engine::Sqlite if error::is_damage(&source) => error::DAMAGED,
         Engine::Sqlite => "Check that the data folder exists, can be written to and has room.",
         Engine::Postgres => {
             "Check that PostgreSQL runs, that the URL is right and that the user may connect."

@@ -1,12 +1,17 @@
 //! What can go wrong with the state of record.
 
 use nightforge_domain::TaskId;
+use sqlx::migrate::MigrateError;
+
+/// What to do with a database file that SQLite can't read.
+pub(crate) const DAMAGED: &str = "The file is damaged, or was never a database: restore a backup, or move the data \
+     folder away to begin with a fresh one.";
 
 /// An error of the store. Every text names the thing and, where there is one, the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database said no, or could not be reached.
-    #[error("database: {0}")]
+    #[error("database: {0}{damaged}", damaged = remedy(Some(.0)))]
     Database(#[from] sqlx::Error),
     /// The database can't be opened.
     #[error("the database {url} can't be opened: {source}. {remedy}")]
@@ -46,8 +51,8 @@ pub enum StoreError {
         known: i64,
     },
     /// The schema could not be brought up to date.
-    #[error("the database's schema can't be brought up to date: {0}")]
-    Migrate(sqlx::migrate::MigrateError),
+    #[error("the database's schema can't be brought up to date: {0}{damaged}", damaged = remedy(cause(.0)))]
+    Migrate(MigrateError),
     /// There is no such task.
     #[error("there is no task {0}")]
     NoTask(TaskId),
@@ -67,7 +72,36 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the database's file can't be read as one any more.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Database(source) | Self::Open { source, .. } => is_damage(source),
+            Self::Migrate(error) => cause(error).is_some_and(is_damage),
+            _ => false,
+        }
+    }
+
     pub(crate) fn corrupt(what: &'static str, why: impl std::fmt::Display) -> Self {
         Self::Corrupt { what, why: why.to_string() }
     }
+}
+
+fn cause(error: &MigrateError) -> Option<&sqlx::Error> {
+    match error {
+        MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => Some(cause),
+        _ => None,
+    }
+}
+
+/// `SQLITE_CORRUPT` or `SQLITE_NOTADB`, whatever their extension (<https://sqlite.org/rescode.html>).
+pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    // PostgreSQL's codes have five letters and digits, never one of these numbers.
+    code.filter(|code| code.len() < 5)
+        .and_then(|code| code.parse::<u32>().ok())
+        .is_some_and(|code| matches!(code & 0xff, 11 | 26))
+}
+
+fn remedy(error: Option<&sqlx::Error>) -> String {
+    if error.is_some_and(is_damage) { format!(". {DAMAGED}") } else { String::new() }
 }

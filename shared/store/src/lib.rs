@@ -4,6 +4,7 @@
 //! touches a job locks its task row first, every write repeats its whole condition, a job that ends writes
 //! exactly one input.
 
+mod admission;
 mod advance;
 mod claim;
 mod clock;

@@ -205,6 +205,25 @@ impl Store {
             .collect()
     }
 
+    /// Tasks that became final at or after `since`, in the order of their ends.
+    ///
+    /// # Errors
+    /// When the database fails or a row can't be read.
+    pub async fn finished_since(
+        &self,
+        since: Millis,
+        limit: u32,
+    ) -> Result<Vec<(TaskId, Millis)>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT id, finished_at FROM tasks WHERE finished_at >= $1 ORDER BY finished_at, id LIMIT $2",
+        )
+        .bind(since.0)
+        .bind(i64::from(limit))
+        .fetch_all(&self.read)
+        .await?;
+        rows.iter().map(|row| Ok((parsed(row, "id")?, Millis(row.try_get("finished_at")?)))).collect()
+    }
+
     /// The database's clock.
     ///
     /// # Errors

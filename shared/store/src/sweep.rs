@@ -121,6 +121,8 @@ impl Store {
         let rows = sqlx::query(self.sql(
             "SELECT task_id, min(created_at) AS oldest FROM inputs
              WHERE consumed_seq IS NULL AND created_at <= {now} - $1
+                AND NOT EXISTS (SELECT 1 FROM tasks t
+                    WHERE t.id = inputs.task_id AND t.status = 'queued' AND t.next_input = 2)
              GROUP BY task_id ORDER BY oldest LIMIT $2",
         ))
         .bind(age_ms)

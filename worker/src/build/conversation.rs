@@ -37,6 +37,11 @@ impl Conversation {
         self.messages.clone()
     }
 
+    /// All of it with only the newest result whole, for a server that finds it too long all the same.
+    pub(crate) fn shortest(&self) -> Vec<Message> {
+        shortened(&self.messages, 1)
+    }
+
     /// Adds a turn.
     pub(crate) fn add(&mut self, answer: String, result: String) {
         self.messages.push(Message::assistant(answer));

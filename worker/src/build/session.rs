@@ -5,6 +5,7 @@ mod clean_exit;
 
 use nightforge_domain::build::{Build, Feature, Project};
 use nightforge_domain::contract::{Action, CodingAction};
+use nightforge_domain::fault::FaultClass;
 use nightforge_domain::{CommitId, FeatureId, SessionOutcome, SessionReport};
 use serde::{Deserialize, Serialize};
 
@@ -183,9 +184,14 @@ impl<'a> Session<'a> {
             if !self.conversation.fit(context.prompt_budget()) {
                 return Ok(self.failed("the context was used up".to_owned()));
             }
-            let messages = self.conversation.messages();
+            let (messages, shortest) = (self.conversation.messages(), self.conversation.shortest());
             let answer: CodingAction = context
-                .step("model", &("CodingAction", turn), async |context| context.ask(messages).await)
+                .step("model", &("CodingAction", turn), async |context| match context.ask(messages).await {
+                    Err(Failure::Model(error)) if error.class == FaultClass::ContextOverflow => {
+                        context.ask(shortest).await
+                    }
+                    answered => answered,
+                })
                 .await?;
             let outcome: ToolOutcome = context
                 .step("tool", &(turn, &answer.action), async |context| {

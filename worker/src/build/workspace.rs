@@ -53,6 +53,11 @@ impl Workspace {
             if !removed.is_empty() {
                 tracing::warn!(?removed, "locks of a killed process removed");
             }
+            // The newest one may hold folders that are worth taking over.
+            let older = this.older()?;
+            for folder in &older[..older.len().saturating_sub(1)] {
+                remove_folder(folder)?;
+            }
             Ok(())
         })
         .await?;
@@ -237,9 +242,18 @@ impl Workspace {
         blocking(move || operation(&Repository::open(&path)?)).await
     }
 
-    /// Moves ignored top-level folders of the newest older workspace here and removes all older workspaces.
+    /// Moves ignored top-level folders of the newest older workspace here and removes that one.
     fn take_over(&self, repository: &Repository) -> anyhow::Result<()> {
-        let Some(parent) = self.folder.parent() else { return Ok(()) };
+        if let Some(folder) = self.older()?.pop() {
+            move_ignored(repository, &folder.join("project"), &self.project())?;
+            remove_folder(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// Workspaces of the task's earlier claims, oldest first.
+    fn older(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let Some(parent) = self.folder.parent() else { return Ok(Vec::new()) };
         let mut older: Vec<(u32, i64, PathBuf)> = Vec::new();
         for entry in std::fs::read_dir(parent)? {
             let entry = entry?;
@@ -251,13 +265,7 @@ impl Workspace {
             }
         }
         older.sort_unstable();
-        if let Some((.., newest)) = older.last() {
-            move_ignored(repository, &newest.join("project"), &self.project())?;
-        }
-        for (.., folder) in older {
-            remove_folder(&folder)?;
-        }
-        Ok(())
+        Ok(older.into_iter().map(|(.., folder)| folder).collect())
     }
 }
 

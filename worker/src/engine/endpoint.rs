@@ -27,12 +27,14 @@ struct State {
     /// Times that it was parked since its last good answer: a server whose probe is fine and whose calls fail is
     /// asked less and less often.
     strikes: u32,
+    /// Whether a call was answered since it was parked last.
+    has_served: bool,
 }
 
 impl Endpoint {
     /// An endpoint that has not been probed: parked until it answers.
     pub(crate) fn new(client: Client, url: String) -> Self {
-        let state = State { parked: Some("not probed yet".to_owned()), strikes: 0 };
+        let state = State { parked: Some("not probed yet".to_owned()), strikes: 0, has_served: false };
         Self { client, url, state: Mutex::new(state), changed: Notify::new() }
     }
 
@@ -41,6 +43,7 @@ impl Endpoint {
         let mut state = self.lock();
         if state.parked.is_none() {
             state.strikes += 1;
+            state.has_served = false;
             tracing::warn!(endpoint = %self.url, reason, "endpoint parked; its jobs wait");
         }
         state.parked = Some(reason.to_owned());
@@ -49,7 +52,14 @@ impl Endpoint {
 
     /// A call was answered.
     pub(crate) fn served(&self) {
-        self.lock().strikes = 0;
+        let mut state = self.lock();
+        state.strikes = 0;
+        state.has_served = true;
+    }
+
+    /// Whether a call was answered since it was parked last.
+    pub(crate) fn has_served(&self) -> bool {
+        self.lock().has_served
     }
 
     fn is_parked(&self) -> bool {

@@ -183,6 +183,12 @@ impl Execution {
                 .await?;
                 Ok(())
             }
+            // A server that has answered nobody yet may refuse everybody: that is for the operator to see, and must not
+            // cost the whole queue.
+            Cost::DeadLetter if !self.workshop.endpoint.has_served() && failures + 1 < POISON_AFTER => {
+                self.workshop.endpoint.park(reason);
+                self.hand_back(reason, backoff_ms(failures), true).await
+            }
             Cost::DeadLetter => self.bury(reason).await,
         }
     }

@@ -17,8 +17,8 @@ use super::endpoint::Endpoint;
 use super::execution::{Execution, Workshop};
 use super::lease::{Lease, Leases};
 use super::slots::Slots;
-use crate::branch;
 use crate::sandbox::Sandbox;
+use crate::{branch, retention};
 
 /// Without a bell, a worker with room looks for jobs this often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -131,6 +131,7 @@ pub async fn run(
         async move { endpoint.watch(stop).await }
     });
     tokio::spawn(branch::keep(store.clone(), config.data.clone(), background.clone()));
+    tokio::spawn(retention::keep(store.clone(), config.data.clone(), background.clone()));
 
     let mut executions = JoinSet::new();
     let claims =

@@ -62,7 +62,7 @@ pub fn report(build: &Build, end: Status, reason: Option<&str>, context: &Contex
                 let _ = writeln!(text, "Last failure:\n\n{}", indented(failure));
             }
             None => {
-                let _ = writeln!(text, "No session has worked on it.");
+                let _ = writeln!(text, "No session on it came to its end.");
             }
         }
         if let (Some(project), Some(_)) = (&build.project, &feature.last_failure) {

@@ -221,7 +221,9 @@ async fn a_flood_ends_at_the_limit_of_the_whole_call() {
 
 #[tokio::test]
 async fn a_line_without_end_is_given_up_and_keeps_nobody_else_waiting() {
-    let server = Server::start(vec![Reply::Stream(vec!["data: {".to_owned()]), Reply::Flood("x".repeat(16_384))]).await;
+    let server =
+        Server::start(vec![Reply::Stream(vec!["data: {".to_owned()]), Reply::Flood("x".repeat(16_384))])
+            .await;
     ask(&server.client()).await.unwrap_err();
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     let asking = async {

@@ -127,6 +127,22 @@ async fn a_proven_feature_is_one_commit_of_what_was_judged() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_the_server_finds_too_long_is_shrunk_once() {
+    let desk = Desk::new(Limits::default(), vec![command("seq 100"), command("seq 200 300")]).await;
+    let too_long = "{\"error\":{\"message\":\"request (9000 tokens) exceeds the available context size (4096 tokens)\"}}";
+    desk.engine.model.then(Reply::Fail(400, too_long));
+    desk.engine.model.then(Reply::Say(turn(finish(FinishOutcome::Blocked))));
+    desk.run().await.unwrap();
+    let asked = desk.engine.model.asked();
+    assert_eq!(asked.len(), 4);
+    let result_of_the_first =
+        |request: &Value| request["messages"][3]["content"].as_str().unwrap().to_owned();
+    assert!(result_of_the_first(&asked[2]).contains("\n99\n"), "whole at first");
+    assert!(result_of_the_first(&asked[3]).ends_with("[shortened]"), "{}", result_of_the_first(&asked[3]));
+    assert!(last_message(&asked[3]).contains("\n299\n"), "the newest result stays whole");
+}
+
+#[tokio::test]
 async fn a_session_that_gives_up_leaves_only_its_note() {
     let answers = vec![
         write(TEST, &test_of_two()),

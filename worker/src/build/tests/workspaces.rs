@@ -15,6 +15,21 @@ async fn the_next_claim_takes_ignored_folders_over_and_clears_the_rest() {
 }
 
 #[tokio::test]
+async fn claims_that_came_to_nothing_leave_no_workspaces_behind() {
+    let bed = Bed::new().await;
+    for fence in 2..6 {
+        Workspace::open(&bed.data, &claim(1, fence), &SANDBOX).await.unwrap();
+    }
+    let task = bed.workspace.project().parent().unwrap().parent().unwrap().to_owned();
+    let mut left: Vec<_> = std::fs::read_dir(task)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["1-4", "1-5"], "the newest and the one that it may take over from");
+}
+
+#[tokio::test]
 async fn a_link_in_the_way_of_an_ignored_folder_stays_a_link() {
     let mut bed = Bed::new().await;
     std::os::unix::fs::symlink("nowhere", bed.path("cache")).unwrap();

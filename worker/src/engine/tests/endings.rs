@@ -14,18 +14,21 @@ use super::bed::{Bed, interruption, some_result};
 use crate::engine::context::Progress;
 use crate::engine::execution::{Execution, run_until_told};
 use crate::engine::lease::Leases;
-use crate::engine::{Failure, Interruption, JobContext};
+use crate::engine::{Failure, Interruption, JobContext, Workshop};
 
 /// Books an end for a claim; with `progress`, the claim had journaled a step before.
 async fn book(bed: &Bed, claim: &Claim, outcome: Failure, progress: bool) {
+    book_in(bed, &bed.workshop(), claim, outcome, progress).await;
+}
+
+async fn book_in(bed: &Bed, workshop: &Arc<Workshop>, claim: &Claim, outcome: Failure, progress: bool) {
     let stop = CancellationToken::new();
     let leases = Leases::start(&bed.store, bed.boot.clone(), Duration::from_secs(60), stop.clone()).unwrap();
     let lease = leases.hold(claim.job.clone(), claim.fence, Instant::now());
-    let execution = Execution::new(bed.workshop(), claim.clone(), lease);
+    let execution = Execution::new(Arc::clone(workshop), claim.clone(), lease);
     if progress {
         let (_signal, told) = watch::channel(None);
-        let mut context =
-            JobContext::new(claim.clone(), &bed.workshop(), told, execution.progress()).await.unwrap();
+        let mut context = JobContext::new(claim.clone(), workshop, told, execution.progress()).await.unwrap();
         context.step("model", &"a", async |_| Ok(1)).await.unwrap();
     }
     execution.book(Err(outcome)).await.unwrap();
@@ -127,8 +130,27 @@ async fn faults_are_counted_and_refused_requests_are_dead_letters() {
     book(&bed, &claim, fault(FaultClass::Truncated), false).await;
     let job = bed.job(&claim.job).await;
     assert_eq!((job.state, job.faults, job.infra_failures), (JobState::Ready, 1, 0));
+    for refusals in 1..5 {
+        // A server that has answered nobody may refuse everybody.
+        let claim = bed.claim().await;
+        book(&bed, &claim, fault(FaultClass::BadRequest), false).await;
+        let job = bed.job(&claim.job).await;
+        assert_eq!((job.state, job.faults, job.infra_failures), (JobState::Ready, 1, refusals));
+        bed.execute("UPDATE jobs SET run_after = 0").await;
+    }
     let claim = bed.claim().await;
     book(&bed, &claim, fault(FaultClass::BadRequest), false).await;
+    assert_eq!(bed.job(&claim.job).await.state, JobState::Dead, "but not for ever");
+}
+
+#[tokio::test]
+async fn a_request_that_a_serving_server_refuses_is_a_dead_letter_at_once() {
+    let bed = Bed::new([]).await;
+    let claim = bed.claimed().await;
+    let workshop = bed.workshop();
+    workshop.endpoint.served();
+    let refused = Failure::Fault { class: FaultClass::BadRequest, reason: "because".to_owned() };
+    book_in(&bed, &workshop, &claim, refused, false).await;
     assert_eq!(bed.job(&claim.job).await.state, JobState::Dead);
 }
 

@@ -1,6 +1,9 @@
 //! Settings of `up`: `nightforge.toml`, then `NIGHTFORGE_*` variables, then flags. Raw text becomes a checked
 //! [`Settings`] once; nothing else reads the configuration.
 
+mod endpoints;
+mod mistakes;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,19 +11,28 @@ use std::time::Duration;
 
 use figment::Figment;
 use figment::providers::{Env, Format, Toml};
+use nightforge_api::LimitChanges;
 use nightforge_domain::{AgentModels, Limits, ModelName};
-use nightforge_llm::{Sampling, SecretString, TimeLimits};
+use nightforge_llm::{Sampling, TimeLimits};
 use serde::Deserialize;
 
+use self::endpoints::WrittenEndpoint;
+use self::mistakes::{explain, place_of};
 use crate::args::Up;
 use crate::data_folder;
 use crate::exit::Failure;
-use crate::roles::{ServedEndpoint, ServedModel};
+use crate::roles::ServedModel;
 
 const FILE: &str = "nightforge.toml";
 
 /// Tokens of one answer, where the configuration names no other number: room for a file of 400 lines.
 pub(crate) const CODE_MAX_TOKENS: u32 = 8_192;
+
+/// A context below this has no room for a prompt and its answer.
+const LEAST_CONTEXT_TOKENS: u64 = 2_048;
+
+/// The longest silence of a server that can be asked for: a day, in seconds.
+const MAX_SILENCE_S: u64 = 86_400;
 
 /// `NIGHTFORGE_*` variables that are not settings of `up`.
 const OTHER_VARIABLES: [&str; 3] = ["config", "log", "server"];
@@ -52,25 +64,11 @@ struct WrittenModel {
     endpoints: Vec<WrittenEndpoint>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenEndpoint {
-    url: String,
-    gpu: Option<String>,
-    #[serde(default = "one_slot")]
-    slots: u32,
-    api_key_env: Option<String>,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct WrittenRoles {
     initializer: Option<String>,
     coder: Option<String>,
-}
-
-fn one_slot() -> u32 {
-    1
 }
 
 /// The configuration, checked.
@@ -98,8 +96,12 @@ pub(crate) fn load(up: &Up) -> Result<Settings, Failure> {
         figment = figment.merge(Toml::file_exact(file));
     }
     figment = figment.merge(Env::prefixed("NIGHTFORGE_").ignore(&OTHER_VARIABLES).split("__"));
+    read(&figment, up)
+}
+
+fn read(figment: &Figment, up: &Up) -> Result<Settings, Failure> {
     let written: Written = figment.extract().map_err(|error| Failure::config(explain(error)))?;
-    check(written, up)
+    check(written, up, figment)
 }
 
 /// The file that is read: the named one, which must be there, or the first of the usual ones that is.
@@ -120,45 +122,18 @@ fn file(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     Ok([Some(PathBuf::from(FILE)), in_xdg].into_iter().flatten().find(|path| path.is_file()))
 }
 
-/// Every mistake on a line: where it stands, which key, what is wrong. Values are not shown: one may be a secret.
-fn explain(errors: figment::Error) -> String {
-    use figment::error::Kind;
-    let line = |error: figment::Error| {
-        let place = match &error.metadata {
-            Some(metadata) => match metadata.source.as_ref().and_then(|source| source.file_path()) {
-                Some(path) => path.display().to_string(),
-                None => "a NIGHTFORGE_* variable".to_owned(),
-            },
-            None => "the configuration".to_owned(),
-        };
-        let path = error.path.join(".");
-        let within = if path.is_empty() { String::new() } else { format!(" `{path}`:") };
-        match &error.kind {
-            Kind::UnknownField(key, known) => {
-                let parent = path.strip_suffix(key.as_str()).unwrap_or(&path).trim_end_matches('.');
-                let key = if parent.is_empty() { key.clone() } else { format!("{parent}.{key}") };
-                format!("{place}: unknown key `{key}`; known there: {}", known.join(", "))
-            }
-            Kind::MissingField(key) => format!("{place}:{within} the key `{key}` is missing"),
-            Kind::InvalidType(_, expected)
-            | Kind::InvalidValue(_, expected)
-            | Kind::InvalidLength(_, expected) => {
-                format!("{place}:{within} not {expected}")
-            }
-            Kind::Message(message) => format!("{place}:{within} {}", message.trim_end()),
-            other => format!("{place}:{within} {other}"),
-        }
-    };
-    errors.into_iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-fn check(written: Written, up: &Up) -> Result<Settings, Failure> {
-    written.limits.check().map_err(|reason| Failure::config(format!("[limits]: {reason}")))?;
+fn check(written: Written, up: &Up, figment: &Figment) -> Result<Settings, Failure> {
+    let wrong = |key: &str, what: &str| Failure::config(format!("{}: {what}", place_of(figment, key)));
+    nightforge_api::check_limits(&written.limits).map_err(|reason| {
+        let named = LimitChanges::NAMES.iter().find(|name| reason.contains(&format!("`{name}`")));
+        wrong(&format!("limits.{}", named.unwrap_or(&"")), &format!("[limits]: {reason}"))
+    })?;
+    if let Some(discover) = &written.discover {
+        endpoints::check_discover(discover).map_err(|reason| wrong("discover", &reason))?;
+    }
     let models = if written.models.is_empty() {
         if written.roles.initializer.is_some() || written.roles.coder.is_some() {
-            return Err(Failure::config(
-                "[roles] names a model, and no [models.NAME] is configured; add one",
-            ));
+            return Err(wrong("roles", "[roles] names a model, and no [models.NAME] is configured; add one"));
         }
         None
     } else {
@@ -167,12 +142,16 @@ fn check(written: Written, up: &Up) -> Result<Settings, Failure> {
             .keys()
             .map(|name| name.parse())
             .collect::<Result<_, _>>()
-            .map_err(|error| Failure::config(format!("[models]: {error}")))?;
-        let agents = agents(&written.roles, &names)?;
+            .map_err(|error| wrong("models", &format!("[models]: {error}")))?;
+        let agents = agents(&written.roles, &names)
+            .map_err(|reason| wrong(if figment.contains("roles") { "roles" } else { "models" }, &reason))?;
         let served = names
             .iter()
             .zip(written.models.into_values())
-            .map(|(name, model)| served(name, model))
+            .map(|(name, model)| {
+                served(name, model)
+                    .map_err(|reason| wrong(&format!("models.{name}"), &format!("[models.{name}]: {reason}")))
+            })
             .collect::<Result<_, _>>()?;
         Some((served, agents))
     };
@@ -186,87 +165,69 @@ fn check(written: Written, up: &Up) -> Result<Settings, Failure> {
 }
 
 /// Who calls which model. With a single one configured, everybody calls that.
-fn agents(roles: &WrittenRoles, names: &[ModelName]) -> Result<AgentModels, Failure> {
+fn agents(roles: &WrittenRoles, names: &[ModelName]) -> Result<AgentModels, String> {
     let listed = || names.iter().map(ModelName::as_str).collect::<Vec<_>>().join(", ");
     let of = |role: &str, wanted: &Option<String>| match (wanted, names) {
         (None, [only]) => Ok(only.clone()),
-        (None, _) => Err(Failure::config(format!(
+        (None, _) => Err(format!(
             "several models are configured ({}); say in [roles] which one is the {role}: {role} = \"NAME\"",
             listed()
-        ))),
+        )),
         (Some(wanted), _) => names.iter().find(|name| name.as_str() == wanted).cloned().ok_or_else(|| {
-            Failure::config(format!(
-                "[roles] {role} = \"{wanted}\": there is no such model; configured: {}",
-                listed()
-            ))
+            format!("[roles] {role} = \"{wanted}\": there is no such model; configured: {}", listed())
         }),
     };
     Ok(AgentModels { initializer: of("initializer", &roles.initializer)?, coder: of("coder", &roles.coder)? })
 }
 
-fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, Failure> {
-    let wrong = |what: &str| Failure::config(format!("[models.{name}]: {what}"));
+fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, String> {
+    let wrong = |what: String| Err(what);
     let defaults = Sampling::default();
     let temperature = written.temperature.unwrap_or(defaults.temperature);
     let top_p = written.top_p.unwrap_or(defaults.top_p);
     let max_tokens = written.max_tokens.unwrap_or(CODE_MAX_TOKENS);
-    let time_limits = time_limits(&written).map_err(wrong)?;
+    if written.name.trim().is_empty() {
+        return wrong("name is empty; write the model's name as its server lists it".to_owned());
+    }
     if !(0.0..=2.0).contains(&temperature) {
-        return Err(wrong("temperature must be between 0 and 2"));
+        return wrong("temperature must be between 0 and 2".to_owned());
     }
     if !(top_p > 0.0 && top_p <= 1.0) {
-        return Err(wrong("top_p must be above 0 and at most 1"));
+        return wrong("top_p must be above 0 and at most 1".to_owned());
     }
-    if max_tokens == 0 || written.context == Some(0) {
-        return Err(wrong("max_tokens and context must be at least 1"));
+    if max_tokens == 0 {
+        return wrong("max_tokens must be at least 1".to_owned());
     }
-    if written.endpoints.is_empty() {
-        return Err(wrong(
-            "it has no endpoint; add [[models.NAME.endpoints]] with url = \"http://127.0.0.1:1234/v1\"",
+    if written.context.is_some_and(|tokens| tokens < LEAST_CONTEXT_TOKENS) {
+        return wrong(format!(
+            "context must be at least {LEAST_CONTEXT_TOKENS} tokens; leave it out if it is not known"
         ));
     }
-    let endpoints = written.endpoints.into_iter().map(|endpoint| {
-        if endpoint.slots == 0 {
-            return Err(wrong("slots must be at least 1"));
-        }
-        let api_key =
-            endpoint.api_key_env.as_deref().map(key_from).transpose().map_err(|reason| wrong(&reason))?;
-        Ok(ServedEndpoint { url: endpoint.url, gpu: endpoint.gpu, slots: endpoint.slots, api_key })
-    });
     Ok(ServedModel {
         name: name.clone(),
+        time_limits: time_limits(&written)?,
+        endpoints: endpoints::served(&written.name, written.context, written.endpoints)?,
         server_name: written.name,
         context_tokens: written.context,
         sampling: Sampling { temperature, top_p, max_tokens, ..defaults },
-        time_limits,
-        endpoints: endpoints.collect::<Result<_, Failure>>()?,
     })
 }
 
 /// A server that reads prompts slowly, as on a CPU, needs longer limits than the usual ones.
-fn time_limits(written: &WrittenModel) -> Result<TimeLimits, &'static str> {
+fn time_limits(written: &WrittenModel) -> Result<TimeLimits, String> {
+    let duration = |key: &str, seconds: u64| match seconds {
+        1..=MAX_SILENCE_S => Ok(Duration::from_secs(seconds)),
+        _ => Err(format!("{key} must be from 1 to {MAX_SILENCE_S}, which is a day in seconds")),
+    };
     let mut limits = TimeLimits::default();
     if let Some(seconds) = written.first_token_s {
-        limits.first_token = Duration::from_secs(seconds);
+        limits.first_token = duration("first_token_s", seconds)?;
         limits.first_token_cap = limits.first_token_cap.max(limits.first_token);
     }
     if let Some(seconds) = written.idle_s {
-        limits.idle = Duration::from_secs(seconds);
-    }
-    if limits.first_token.is_zero() || limits.idle.is_zero() {
-        return Err("first_token_s and idle_s must be at least 1");
+        limits.idle = duration("idle_s", seconds)?;
     }
     Ok(limits)
-}
-
-/// A key stands in a variable of its own, never in the file.
-fn key_from(variable: &str) -> Result<SecretString, String> {
-    match std::env::var(variable) {
-        Ok(key) if !key.trim().is_empty() => Ok(SecretString::from(key)),
-        _ => Err(format!(
-            "api_key_env names the variable {variable}, which is not set; export it with the key"
-        )),
-    }
 }
 
 #[cfg(test)]
@@ -275,8 +236,7 @@ mod tests {
 
     fn settings(toml: &str) -> Result<Settings, String> {
         let up = Up { config: None, listen: None, data: Some("/data".into()) };
-        let written: Written = Figment::from(Toml::string(toml)).extract().map_err(explain)?;
-        check(written, &up).map_err(|failure| failure.message)
+        read(&Figment::from(Toml::string(toml)), &up).map_err(|failure| failure.message)
     }
 
     const CODER: &str = "[models.coder]\nname = \"openai/gpt-oss-20b\"\n[[models.coder.endpoints]]\nurl = \"http://127.0.0.1:1234/v1\"\n";
@@ -327,8 +287,19 @@ mod tests {
             ),
             ("[roles]\ncoder = \"x\"".to_owned(), "no [models.NAME] is configured"),
             (CODER.replace("[[", "temperature = 7\n[["), "temperature must be between"),
-            (format!("{CODER}slots = 0"), "slots must be at least 1"),
-            (format!("{CODER}api_key_env = \"NO_SUCH_KEY_IS_SET\""), "NO_SUCH_KEY_IS_SET, which is not set"),
+            (CODER.replace("openai/gpt-oss-20b", " "), "[models.coder]: name is empty"),
+            (CODER.replace("[[", "context = 2047\n[["), "context must be at least 2048"),
+            (CODER.replace("[[", "first_token_s = 86401\n[["), "first_token_s must be from 1 to 86400"),
+            (CODER.replace("[[", "idle_s = 0\n[["), "idle_s must be from 1 to 86400"),
+            ("[limits]\nsession_ms = 604800001".to_owned(), "[limits]: limit `session_ms` must be at most"),
+            (
+                "[limits]\nmax_turns = -1".to_owned(),
+                "`limits.max_turns`: not a whole number from 0 to 4294967295",
+            ),
+            ("[limits]\nmax_turns = \"x\"".to_owned(), "`limits.max_turns`: not a whole number from 0"),
+            ("models = { coder = 1 }".to_owned(), "`models.coder`: not a table"),
+            ("discover = \"x\"".to_owned(), "`discover`: not a list"),
+            ("discover = []".to_owned(), "discover is empty"),
         ];
         for (toml, part) in cases {
             let message = settings(&toml).unwrap_err();
