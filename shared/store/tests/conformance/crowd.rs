@@ -128,7 +128,8 @@ async fn unless_crashed<T>(night: &Night, dice: &mut Dice, future: impl Future<O
 
 async fn schedule(night: Night, mut dice: Dice) {
     loop {
-        let waiting = night.store.tasks_with_stale_inputs(0, 50).await.unwrap();
+        let mut waiting = night.store.tasks_with_stale_inputs(0, 50).await.unwrap();
+        waiting.extend(night.store.queued_tasks(50).await.unwrap());
         if waiting.is_empty() {
             tokio::time::sleep(Duration::from_millis(2)).await;
             continue;

@@ -26,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) run_after: i64,
     boot: Option<usize>,
     progress: bool,
+    /// The fence under which each step was recorded.
+    recorders: Vec<i64>,
     created_at: i64,
 }
 
@@ -99,7 +101,14 @@ impl Reference {
             let job = task.jobs.get_mut(no).unwrap();
             assert!(matches!(job.state, JobState::Dead | JobState::Failed | JobState::Cancelled));
             let fresh = Job::ready(job.spec.clone(), now);
-            *job = Job { fence: job.fence + 1, steps: job.steps, created_at: job.created_at, ..fresh };
+            let recorders = std::mem::take(&mut job.recorders);
+            *job = Job {
+                fence: job.fence + 1,
+                steps: job.steps,
+                recorders,
+                created_at: job.created_at,
+                ..fresh
+            };
         }
         task.state = transition.state;
         if transition.stop_jobs {
@@ -151,10 +160,12 @@ impl Reference {
     pub(crate) fn record_step(&mut self, claim: Claim, ordinal: u32) -> bool {
         let Some((task, job)) = self.held(claim) else { return false };
         if job.steps != ordinal {
-            return false;
+            // A step that this claim recorded last may be recorded again: the first answer may have been lost.
+            return job.steps == ordinal + 1 && job.recorders.last() == Some(&claim.fence.0);
         }
         let job = task.jobs.get_mut(&claim.job).unwrap();
         (job.steps, job.progress, job.deaths, job.infra_failures) = (ordinal + 1, true, 0, 0);
+        job.recorders.push(claim.fence.0);
         true
     }
 
@@ -163,7 +174,9 @@ impl Reference {
         if job.steps < from {
             return false;
         }
-        task.jobs.get_mut(&claim.job).unwrap().steps = from;
+        let job = task.jobs.get_mut(&claim.job).unwrap();
+        job.steps = from;
+        job.recorders.truncate(from as usize);
         task.events.push("journal-cut".to_owned());
         true
     }
@@ -323,6 +336,7 @@ impl Job {
             run_after: now,
             boot: None,
             progress: false,
+            recorders: Vec::new(),
             created_at: now,
         }
     }

@@ -252,7 +252,10 @@ async fn inputs_that_nobody_looked_at_are_found() {
         let first = bed.store.submit(&new_task()).await.unwrap().task;
         bed.pass(1_000);
         let second = bed.store.submit(&new_task()).await.unwrap().task;
-        bed.store.ask_cancel(&first, "ada").await.unwrap();
+        let queued = bed.store.submit(&new_task()).await.unwrap().task;
+        for task in [&first, &second] {
+            bed.store.ask_cancel(task, "ada").await.unwrap();
+        }
         bed.pass(999);
         assert!(bed.store.tasks_with_stale_inputs(2_000, 10).await.unwrap().is_empty());
         bed.pass(1);
@@ -263,6 +266,8 @@ async fn inputs_that_nobody_looked_at_are_found() {
         assert_eq!(bed.store.tasks_with_stale_inputs(2_000, 1).await.unwrap(), std::slice::from_ref(&first));
         bed.advance(&first).await;
         assert_eq!(bed.store.tasks_with_stale_inputs(2_000, 10).await.unwrap(), [second]);
+        let waiting = bed.store.queued_tasks(10).await.unwrap();
+        assert!(waiting.contains(&queued), "a task that only waits for admission is not stale, but queued");
     })
     .await;
 }
