@@ -163,9 +163,7 @@ impl Execution {
                     );
                     return self.bury(&why).await;
                 }
-                if matches!(class, FaultClass::ServerDown | FaultClass::Loading | FaultClass::Stalled) {
-                    self.workshop.endpoint.park(reason);
-                }
+                self.workshop.endpoint.park(reason);
                 let asked = retry_after.map_or(0, |wait| wait.as_millis() as i64);
                 self.hand_back(reason, backoff_ms(failures).max(asked), true).await
             }
