@@ -61,7 +61,9 @@ fn remedy(class: FaultClass) -> &'static str {
         FaultClass::Stalled => {
             "The job is tried again; if this stays, look whether the server still computes"
         }
-        FaultClass::Auth => "Set the endpoint's api_key to a key that the server accepts",
+        FaultClass::Auth => {
+            "Give the endpoint a key that the server accepts (`api_key_env` in nightforge.toml)"
+        }
         FaultClass::ModelMissing => {
             "Correct the endpoint's url or the model's name, or load the model in the server"
         }

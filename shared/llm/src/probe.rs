@@ -151,7 +151,9 @@ impl Client {
                 let say = |remedy| endpoint.say(asked, &came_back, remedy);
                 Err(match error.class(Some(status)) {
                     Some(FaultClass::Auth) => Probe::AuthNeeded {
-                        message: say("Set the endpoint's api_key to a key that the server accepts"),
+                        message: say(
+                            "Give the endpoint a key that the server accepts (`api_key_env` in nightforge.toml)",
+                        ),
                     },
                     Some(FaultClass::Loading) => {
                         Probe::Loading { message: say("Wait until the model is loaded") }

@@ -19,7 +19,7 @@ use crate::endpoint::{ConfigError, Endpoint};
 /// The longest part of an error's body that is read.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 /// The longest line of a stream: an event is one, and holds a few tokens.
-const LINE_BYTES: usize = 1024 * 1024;
+const LINE_BYTES: usize = 256 * 1024;
 /// The longest answer of a server that does not stream.
 const JSON_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// An error's body that does not come in this time is judged by what came.

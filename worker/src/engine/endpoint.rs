@@ -1,8 +1,10 @@
 //! The worker's endpoint: parked while it can't serve, probed until it can.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use nightforge_domain::JobId;
 use nightforge_llm::{Client, Probe};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -27,14 +29,14 @@ struct State {
     /// Times that it was parked since its last good answer: a server whose probe is fine and whose calls fail is
     /// asked less and less often.
     strikes: u32,
-    /// Whether a call was answered since it was parked last.
-    has_served: bool,
+    /// Jobs whose requests it has called wrong since its last good answer.
+    refused: HashSet<JobId>,
 }
 
 impl Endpoint {
     /// An endpoint that has not been probed: parked until it answers.
     pub(crate) fn new(client: Client, url: String) -> Self {
-        let state = State { parked: Some("not probed yet".to_owned()), strikes: 0, has_served: false };
+        let state = State { parked: Some("not probed yet".to_owned()), strikes: 0, refused: HashSet::new() };
         Self { client, url, state: Mutex::new(state), changed: Notify::new() }
     }
 
@@ -43,7 +45,6 @@ impl Endpoint {
         let mut state = self.lock();
         if state.parked.is_none() {
             state.strikes += 1;
-            state.has_served = false;
             tracing::warn!(endpoint = %self.url, reason, "endpoint parked; its jobs wait");
         }
         state.parked = Some(reason.to_owned());
@@ -54,12 +55,14 @@ impl Endpoint {
     pub(crate) fn served(&self) {
         let mut state = self.lock();
         state.strikes = 0;
-        state.has_served = true;
+        state.refused.clear();
     }
 
-    /// Whether a call was answered since it was parked last.
-    pub(crate) fn has_served(&self) -> bool {
-        self.lock().has_served
+    /// A request of this job was called wrong. Returns how many jobs that happened to since the last good answer.
+    pub(crate) fn refused(&self, job: &JobId) -> usize {
+        let mut state = self.lock();
+        state.refused.insert(job.clone());
+        state.refused.len()
     }
 
     fn is_parked(&self) -> bool {

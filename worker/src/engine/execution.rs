@@ -36,6 +36,11 @@ pub(crate) struct Workshop {
     pub(crate) sandbox: Sandbox,
 }
 
+/// Whether the server itself calls the request wrong, before any model has looked at it.
+fn is_refusal_by_the_server(class: FaultClass) -> bool {
+    matches!(class, FaultClass::BadRequest | FaultClass::SchemaRejected | FaultClass::ContextOverflow)
+}
+
 /// One execution of one job.
 pub(crate) struct Execution {
     workshop: Arc<Workshop>,
@@ -155,6 +160,15 @@ impl Execution {
         retry_after: Option<Duration>,
     ) -> Result<(), Failure> {
         let failures = self.failures();
+        if is_refusal_by_the_server(class) {
+            // Every job that is refused may be right and the server wrong: set up anew, updated, too small a context.
+            // One more try, later; and as long as it refuses others as well, it is the server's doing.
+            let refused = self.workshop.endpoint.refused(&self.claim.job);
+            if failures == 0 || refused > 1 {
+                self.workshop.endpoint.park(reason);
+                return self.hand_back(reason, backoff_ms(failures), true).await;
+            }
+        }
         match class.cost() {
             Cost::Infrastructure => {
                 if failures + 1 >= POISON_AFTER && self.hurts_its_server().await? {
@@ -180,12 +194,6 @@ impl Execution {
                 })
                 .await?;
                 Ok(())
-            }
-            // A server that has answered nobody yet may refuse everybody: that is for the operator to see, and must not
-            // cost the whole queue.
-            Cost::DeadLetter if !self.workshop.endpoint.has_served() && failures + 1 < POISON_AFTER => {
-                self.workshop.endpoint.park(reason);
-                self.hand_back(reason, backoff_ms(failures), true).await
             }
             Cost::DeadLetter => self.bury(reason).await,
         }

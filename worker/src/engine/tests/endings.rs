@@ -130,28 +130,42 @@ async fn faults_are_counted_and_refused_requests_are_dead_letters() {
     book(&bed, &claim, fault(FaultClass::Truncated), false).await;
     let job = bed.job(&claim.job).await;
     assert_eq!((job.state, job.faults, job.infra_failures), (JobState::Ready, 1, 0));
-    for refusals in 1..5 {
-        // A server that has answered nobody may refuse everybody.
-        let claim = bed.claim().await;
-        book(&bed, &claim, fault(FaultClass::BadRequest), false).await;
-        let job = bed.job(&claim.job).await;
-        assert_eq!((job.state, job.faults, job.infra_failures), (JobState::Ready, 1, refusals));
-        bed.execute("UPDATE jobs SET run_after = 0").await;
-    }
     let claim = bed.claim().await;
-    book(&bed, &claim, fault(FaultClass::BadRequest), false).await;
-    assert_eq!(bed.job(&claim.job).await.state, JobState::Dead, "but not for ever");
+    let workshop = bed.workshop();
+    book_in(&bed, &workshop, &claim, fault(FaultClass::BadRequest), false).await;
+    let job = bed.job(&claim.job).await;
+    assert_eq!((job.state, job.faults, job.infra_failures), (JobState::Ready, 1, 1), "one more try");
+    bed.execute("UPDATE jobs SET run_after = 0").await;
+    let claim = bed.claim().await;
+    book_in(&bed, &workshop, &claim, fault(FaultClass::BadRequest), false).await;
+    assert_eq!(bed.job(&claim.job).await.state, JobState::Dead);
 }
 
 #[tokio::test]
-async fn a_request_that_a_serving_server_refuses_is_a_dead_letter_at_once() {
-    let bed = Bed::new([]).await;
-    let claim = bed.claimed().await;
-    let workshop = bed.workshop();
-    workshop.endpoint.served();
-    let refused = Failure::Fault { class: FaultClass::BadRequest, reason: "because".to_owned() };
-    book_in(&bed, &workshop, &claim, refused, false).await;
-    assert_eq!(bed.job(&claim.job).await.state, JobState::Dead);
+async fn a_server_that_refuses_everybody_costs_nobody_anything() {
+    for class in [FaultClass::BadRequest, FaultClass::SchemaRejected, FaultClass::ContextOverflow] {
+        let bed = Bed::new([]).await;
+        let workshop = bed.workshop();
+        bed.task(Limits::default()).await;
+        bed.task(Limits::default()).await;
+        let refused = || Failure::Fault { class, reason: "because".to_owned() };
+        for _ in 0..7 {
+            let both = [bed.claim().await, bed.claim().await];
+            for claim in &both {
+                book_in(&bed, &workshop, claim, refused(), false).await;
+                let job = bed.job(&claim.job).await;
+                assert_eq!((job.state, job.faults), (JobState::Ready, 0), "{class}");
+            }
+            bed.execute("UPDATE jobs SET run_after = 0").await;
+        }
+        // It answers one of them again: from now on a refusal is the other's own.
+        workshop.endpoint.served();
+        let other = bed.claim().await;
+        book_in(&bed, &workshop, &other, refused(), false).await;
+        let job = bed.job(&other.job).await;
+        let charged = job.state == JobState::Dead || job.faults == 1;
+        assert!(charged, "{class}: {job:?}");
+    }
 }
 
 #[tokio::test]
