@@ -62,7 +62,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_length(task.features.total as u64);
             bar.set_position(task.features.passed as u64);
-            bar.set_message(format!("{}, {} sessions", task.phase, task.sessions));
+            bar.set_message(format!("{}, session {}", task.phase, task.sessions));
         }
     }
 }

@@ -97,7 +97,7 @@ impl Output {
             ("objective", one_line(&task.objective, 400)),
             ("owner", task.owner.clone()),
             ("priority", task.priority.get().to_string()),
-            ("models", format!("initializer {}, coder {}", task.models.initializer, task.models.coder)),
+            ("models", format!("initializer: {}, coder: {}", task.models.initializer, task.models.coder)),
             ("created", moment(task.created_at)),
         ];
         if task.paused {

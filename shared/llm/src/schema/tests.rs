@@ -1,3 +1,5 @@
+//! The schemas that go over the wire, letter by letter, and the types that must not.
+
 use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
