@@ -30,18 +30,16 @@ pub(crate) async fn serve(store: Store, bells: Bells, shutdown: CancellationToke
     }
 }
 
-/// Commits one transition per waiting input of `task`, unless it has to wait for admission, and rings the models that got jobs. Returns the number of
-/// transitions that this call committed.
+/// Commits one transition per waiting input of `task`, unless it has to wait for admission, and rings the models that
+/// got jobs. Returns the number of transitions that this call committed.
 ///
 /// # Errors
 /// When the database fails. What was committed stays; the rest is done at the next bell.
 pub async fn advance_task(store: &Store, bells: &Bells, task: &TaskId) -> Result<u32, StoreError> {
     let mut committed = 0;
     while let Some(pending) = store.pending(task).await? {
-        let admitting = match is_submission(&pending) {
-            true => Some(ADMITTING.lock().await),
-            false => None,
-        };
+        // Held until the commit, which the next admission has to count.
+        let admitting = if is_submission(&pending) { Some(ADMITTING.lock().await) } else { None };
         if admitting.is_some() && !may_start(store, &pending).await? {
             return Ok(committed);
         }
@@ -54,7 +52,9 @@ pub async fn advance_task(store: &Store, bells: &Bells, task: &TaskId) -> Result
         committed += 1;
         tracing::debug!(task.id = %task, seq = done.seq, phase = transition.state.phase(), "advanced");
         ring_models(bells, done.ring);
-        if transition.state.status() != pending.task.status && transition.state.status() != Status::Running {
+        let status = transition.state.status();
+        if status != pending.task.status && status != Status::Running {
+            // It makes room.
             ring_next(store, bells).await?;
         }
     }

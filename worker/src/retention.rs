@@ -26,11 +26,11 @@ pub(crate) async fn keep(store: Store, data: PathBuf, stop: CancellationToken) {
                 for (task, finished_at) in finished {
                     let folder = workspaces(&data, &task);
                     let removed = tokio::task::spawn_blocking(move || remove(&folder)).await;
-                    match removed {
-                        Ok(Ok(())) => since = finished_at,
-                        Ok(Err(error)) => tracing::warn!(task.id = %task, %error, "workspaces not removed"),
-                        Err(error) => tracing::warn!(task.id = %task, %error, "workspaces not removed"),
+                    // One that can't be removed must not keep the others; the next start tries it again.
+                    if let Err(error) = removed.map_err(std::io::Error::other).and_then(|removed| removed) {
+                        tracing::warn!(task.id = %task, %error, "workspaces not removed");
                     }
+                    since = finished_at;
                 }
                 if more && since > before && !stop.is_cancelled() {
                     continue;

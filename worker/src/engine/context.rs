@@ -18,7 +18,7 @@ use super::slots::SlotHolder;
 use super::{Failure, Interruption, Workshop};
 
 /// Where neither configuration nor server says how long the model's context is.
-const DEFAULT_CONTEXT_TOKENS: u64 = 32_768;
+pub(super) const DEFAULT_CONTEXT_TOKENS: u64 = 32_768;
 
 /// One execution of one job.
 pub(crate) struct JobContext {

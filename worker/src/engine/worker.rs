@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::context::DEFAULT_CONTEXT_TOKENS;
 use super::endpoint::Endpoint;
 use super::execution::{Execution, Workshop};
 use super::lease::{Lease, Leases};
@@ -110,6 +111,13 @@ pub async fn run(
         }
     };
     let client = Client::new(config.endpoint.clone()).context("the worker's endpoint")?;
+    if client.context_tokens().is_none() {
+        tracing::warn!(
+            endpoint = %config.endpoint.url,
+            assumed = DEFAULT_CONTEXT_TOKENS,
+            "the model's context length is not configured; set `context` to what its server has loaded"
+        );
+    }
     let endpoint = Arc::new(Endpoint::new(client, config.endpoint.url.clone()));
     let leases_stop = CancellationToken::new();
     let _stop_leases = leases_stop.clone().drop_guard();

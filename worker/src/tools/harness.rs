@@ -1,4 +1,4 @@
-//! What the harness itself does with a workspace's files: confined like the tools, without their limits for models.
+//! What the harness itself asks of a workspace's files, confined like the tools.
 
 use super::ToolError;
 use super::confined::{Files, Found, ProjectPath};
@@ -12,7 +12,7 @@ pub fn project_path(path: &str) -> Result<String, ToolError> {
 }
 
 impl Files {
-    /// Whether a regular file stands at the path, without following links.
+    /// Whether the path leads to a regular file. Links are followed as long as they stay inside.
     ///
     /// # Errors
     /// For the model, when the path leads outside.
