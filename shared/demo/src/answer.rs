@@ -1,6 +1,8 @@
 //! From a question to the text of its answer.
 
-use nightforge_domain::contract::{Action, CodingAction, FeatureBatch, FinishOutcome};
+use nightforge_domain::contract::{
+    Action, CodingAction, FeatureBatch, FinishOutcome, ModeProbe, ProbeAction,
+};
 use serde::Serialize;
 
 use crate::OBJECTIVE;
@@ -15,6 +17,7 @@ pub(crate) fn answer(question: &Question) -> String {
         Question::Features { so_far, wanted } => json(&batch(*so_far, *wanted)),
         Question::FirstFile(file) => json(file),
         Question::Action(turn) => json(&action(turn)),
+        Question::ModeProbe => json(&mode_probe()),
     }
 }
 
@@ -63,6 +66,12 @@ fn give_up(turn: &Turn) -> CodingAction {
         thought: "I have no further idea for this feature.".to_owned(),
         action: Action::Finish { outcome: FinishOutcome::Blocked, note },
     }
+}
+
+/// What a client's start-up probe asks for.
+fn mode_probe() -> ModeProbe {
+    let action = ProbeAction::ListFiles { path: "docs".to_owned() };
+    ModeProbe { thought: "I list the files of the folder.".to_owned(), action }
 }
 
 /// The first line of the last result, short enough for a sentence.

@@ -13,6 +13,7 @@ use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::answer::answer;
+use crate::contract_name::ContractName;
 use crate::misbehaviour::Misbehaviour;
 use crate::protocol::{self, Request};
 use crate::question::Question;
@@ -53,7 +54,11 @@ pub(crate) async fn completions(State(record): State<Arc<Record>>, body: Bytes) 
         None => text,
     };
     let completion = complete(&body, &request, text, misbehaviour);
-    let pace = record.pace();
+    // The pace is for whoever follows the work; the small call before it is not shown.
+    let pace = match request.contract {
+        ContractName::ModeProbe => Duration::ZERO,
+        _ => record.pace(),
+    };
     match (misbehaviour, request.stream) {
         (Some(Misbehaviour::Hang), streamed) => body_of(streamed, hang(occupied)),
         (Some(Misbehaviour::CutStream), streamed) => {

@@ -1,6 +1,8 @@
 //! The contracts that the script can answer in, by the names that requests carry.
 
-use nightforge_domain::contract::{CodingAction, Contract, FeatureBatch, FirstFile, InitScript, ProjectPlan};
+use nightforge_domain::contract::{
+    CodingAction, Contract, FeatureBatch, FirstFile, InitScript, ModeProbe, ProjectPlan,
+};
 use serde_json::Value;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,15 +12,17 @@ pub(crate) enum ContractName {
     FeatureBatch,
     FirstFile,
     CodingAction,
+    ModeProbe,
 }
 
 impl ContractName {
-    const ALL: [ContractName; 5] = [
+    const ALL: [ContractName; 6] = [
         ContractName::ProjectPlan,
         ContractName::InitScript,
         ContractName::FeatureBatch,
         ContractName::FirstFile,
         ContractName::CodingAction,
+        ContractName::ModeProbe,
     ];
 
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
@@ -35,6 +39,7 @@ impl ContractName {
             ContractName::FeatureBatch => FeatureBatch::NAME,
             ContractName::FirstFile => FirstFile::NAME,
             ContractName::CodingAction => CodingAction::NAME,
+            ContractName::ModeProbe => ModeProbe::NAME,
         }
     }
 
@@ -46,6 +51,7 @@ impl ContractName {
             ContractName::FeatureBatch => check::<FeatureBatch>(text),
             ContractName::FirstFile => check::<FirstFile>(text),
             ContractName::CodingAction => check::<CodingAction>(text),
+            ContractName::ModeProbe => check::<ModeProbe>(text),
         }
     }
 
@@ -57,6 +63,7 @@ impl ContractName {
             ContractName::FeatureBatch => fields::<FeatureBatch>(),
             ContractName::FirstFile => fields::<FirstFile>(),
             ContractName::CodingAction => fields::<CodingAction>(),
+            ContractName::ModeProbe => fields::<ModeProbe>(),
         }
     }
 }

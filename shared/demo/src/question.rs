@@ -15,6 +15,7 @@ pub(crate) enum Question {
     Features { so_far: usize, wanted: usize },
     FirstFile(FirstFile),
     Action(Turn),
+    ModeProbe,
 }
 
 /// A turn of a coding session.
@@ -37,6 +38,7 @@ impl Question {
         let last = users.next_back().unwrap_or(first);
         match request.contract {
             ContractName::CodingAction => turn(request, first, last).map(Question::Action),
+            ContractName::ModeProbe => Ok(Question::ModeProbe),
             ContractName::ProjectPlan => objective(first).map(|objective| Question::Plan { objective }),
             ContractName::InitScript => objective(first).map(|_| Question::InitScript),
             ContractName::FeatureBatch => objective(first).and_then(|_| features(last)),

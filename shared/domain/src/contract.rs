@@ -5,6 +5,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+mod mode_probe;
+
+pub use mode_probe::{ModeProbe, ProbeAction};
+
 /// A type that a model answers in.
 pub trait Contract: DeserializeOwned + JsonSchema {
     /// Stands in the request as `json_schema.name`.

@@ -59,10 +59,16 @@ const TEXTS: &[(FaultClass, &[&[&str]])] = &[
             &["unrecognized schema"],
             &["response_format"],
             &["response format"],
+            &["json_object"],
             &["structured output"],
             &["guided_json"],
             &["guided decoding"],
             &["xgrammar"],
+            // Tools are the form of native mode.
+            &["does not support tools"],
+            &["tools param requires"],
+            &["tool choice requires"],
+            &["tool_choice"],
         ],
     ),
     (
@@ -258,6 +264,17 @@ mod tests {
         check(
             422,
             r#"{"detail":[{"loc":["body","response_format"],"msg":"extra fields not permitted"}]}"#,
+            SchemaRejected,
+        );
+        check(
+            400,
+            r#"{"error":{"message":"registry.ollama.ai/library/x does not support tools"}}"#,
+            SchemaRejected,
+        );
+        check(500, r#"{"error":{"code":500,"message":"tools param requires --jinja flag"}}"#, SchemaRejected);
+        check(
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}"#,
             SchemaRejected,
         );
         check(

@@ -1,6 +1,6 @@
 //! The client of one endpoint, and the one place where a model is called.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,12 +12,14 @@ use tokio::time::timeout_at;
 use crate::classify::ErrorText;
 use crate::endpoint::{CONNECT_TIMEOUT, ConfigError, Endpoint, EndpointConfig};
 use crate::error::CallError;
-use crate::ledger::Level;
 use crate::limits::{Deadlines, TimeLimits};
-use crate::request::{ChatRequest, estimate_messages};
+use crate::mode::Remembered;
+use crate::prompt::{Expected, Prompt};
+use crate::request::ChatRequest;
+use crate::server::{Learned, ServerKind};
 use crate::stream;
 use crate::transport::{Transport, TransportFault, http_client};
-use crate::wire::{self, Chunk};
+use crate::wire::{self, Chunk, ToolCall};
 
 /// One endpoint and one model. Clones share what was learned about the server.
 #[derive(Debug, Clone)]
@@ -30,8 +32,12 @@ pub(crate) struct Inner {
     pub(crate) endpoint: Endpoint,
     pub(crate) http: reqwest::Client,
     openai: async_openai::Client<Endpoint>,
-    /// The level that worked for each contract.
-    pub(crate) levels: Mutex<HashMap<&'static str, Level>>,
+    /// The mode, and the level that worked for each contract.
+    pub(crate) remembered: Mutex<Remembered>,
+    /// Names of the model that the server's own list knows beside the one that is asked for.
+    pub(crate) aliases: Mutex<HashSet<String>>,
+    /// What looks and counts have shown of the server.
+    pub(crate) learned: Learned,
 }
 
 /// A whole answer.
@@ -41,6 +47,8 @@ pub struct Answer {
     pub text: String,
     /// What the model thought, where the server gives it apart; else empty.
     pub reasoning: String,
+    /// The calls of native mode, as the server read them.
+    pub(crate) tool_calls: Vec<ToolCall>,
     /// The server's word for a whole answer, most often `stop`. Never `length`.
     pub finish_reason: String,
     /// Tokens as the server counted them.
@@ -63,7 +71,16 @@ impl Client {
         let http = http_client(&endpoint, connect)?;
         let openai = async_openai::Client::build(http.clone(), endpoint.clone())
             .with_http_service(Transport::new(http.clone()));
-        Ok(Self { inner: Arc::new(Inner { endpoint, http, openai, levels: Mutex::default() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                endpoint,
+                http,
+                openai,
+                remembered: Mutex::default(),
+                aliases: Mutex::default(),
+                learned: Learned::default(),
+            }),
+        })
     }
 
     /// The endpoint's base URL, for messages and logs.
@@ -76,43 +93,64 @@ impl Client {
         &self.inner.endpoint.model
     }
 
-    /// Length of the model's context in tokens, as configured.
-    pub fn context_tokens(&self) -> Option<u64> {
-        self.inner.endpoint.context_tokens
-    }
-
     /// One plain answer. `on_delta` hears each piece of its text as it comes. Dropping the future closes the
     /// connection, and servers then stop computing.
     ///
-    /// Nothing is tried twice. An answer that was cut at `max_tokens` is an error of class `Truncated`, one
-    /// that the model declined to give of class `Refusal`.
+    /// Nothing is tried twice. A prompt over the budget is not sent, and one that the server cut is an error
+    /// too, both of class `ContextOverflow`. An answer that was cut at `max_tokens` is an error of class
+    /// `Truncated`, one that the model declined to give of class `Refusal`, one of another model of class
+    /// `ModelMissing`.
     pub async fn chat(
         &self,
         request: &ChatRequest,
         limits: &TimeLimits,
         on_delta: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, CallError> {
+        let prompt = Prompt::of(&request.messages);
+        let expected = self.admit(&prompt, request.sampling.max_tokens).await?;
         let body = wire::Request::new(self.model(), &request.messages, &request.sampling);
-        self.send(&body, estimate_messages(&request.messages), limits, on_delta).await
+        self.send(&body.with_slot(self.slot(request.slot)), &expected, limits, on_delta).await
     }
 
-    /// Sends one chat request and reads its answer to the end.
+    /// Sends one chat request that was admitted, and reads its answer to the end.
     pub(crate) async fn send(
         &self,
         body: &wire::Request<'_>,
-        prompt_tokens: u64,
+        expected: &Expected,
         limits: &TimeLimits,
         on_delta: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, CallError> {
         let endpoint = &self.inner.endpoint;
-        let deadlines = Deadlines::start(limits, prompt_tokens);
+        let deadlines = if body.streams() {
+            Deadlines::start(limits, expected.to_read)
+        } else {
+            Deadlines::start_in_one_piece(limits, expected.to_read, body.max_tokens())
+        };
         let (at, ended) = deadlines.next(None);
         let opening = async { self.inner.openai.chat().create_stream_byot::<_, Chunk>(body).await };
-        match timeout_at(at, opening).await {
+        let answer = match timeout_at(at, opening).await {
             Ok(Ok(stream)) => stream::read(endpoint, stream, &deadlines, on_delta).await,
             Ok(Err(error)) => Err(opening_fault(endpoint, &error)),
             Err(_) => Err(CallError::new(endpoint, FaultClass::Stalled, &deadlines.say(ended))),
+        };
+        match answer {
+            Ok(answer) => {
+                self.check_served(&answer).await?;
+                self.check_count(expected, answer.usage)?;
+                Ok(answer)
+            }
+            // What is left of a prompt that fills the context leaves no room for an answer.
+            Err(error) if error.class == FaultClass::Truncated => {
+                self.check_count(expected, error.usage.unwrap_or_default())?;
+                Err(error)
+            }
+            Err(error) => Err(error),
         }
+    }
+
+    /// The slot to ask for: llama.cpp alone has the field, and other servers may refuse it.
+    pub(crate) fn slot(&self, wanted: Option<u32>) -> Option<u32> {
+        wanted.filter(|_| self.server() == Some(ServerKind::LlamaCpp))
     }
 }
 

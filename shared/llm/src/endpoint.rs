@@ -8,6 +8,8 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::budget::LEAST_BUILD_CONTEXT_TOKENS;
+
 /// Time to open a connection, unless the client is made with another.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -20,8 +22,24 @@ pub struct EndpointConfig {
     pub model: String,
     /// Sent as a bearer token; without one no `Authorization` header is sent.
     pub api_key: Option<SecretString>,
-    /// Length of the model's context, where it is known.
+    /// Length of the model's context where it is configured; the server's own, once seen, counts where it is less.
     pub context_tokens: Option<u64>,
+    /// With a shorter context the endpoint is in state `ContextTooSmall`. Default
+    /// [`LEAST_BUILD_CONTEXT_TOKENS`].
+    pub least_context_tokens: u64,
+}
+
+impl Default for EndpointConfig {
+    /// No URL and no model, which have to be given, no key, no configured context.
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            model: String::new(),
+            api_key: None,
+            context_tokens: None,
+            least_context_tokens: LEAST_BUILD_CONTEXT_TOKENS,
+        }
+    }
 }
 
 /// Why no client can be made of an [`EndpointConfig`].
@@ -61,6 +79,7 @@ pub(crate) struct Endpoint {
     pub(crate) url: String,
     pub(crate) model: String,
     pub(crate) context_tokens: Option<u64>,
+    pub(crate) least_context_tokens: u64,
     pub(crate) loopback: bool,
     pub(crate) tls: bool,
     authorization: Option<HeaderValue>,
@@ -104,6 +123,7 @@ impl Endpoint {
             url,
             model: config.model,
             context_tokens: config.context_tokens,
+            least_context_tokens: config.least_context_tokens,
             authorization,
             key: key.unwrap_or_else(|| SecretString::from("")),
         })
@@ -112,7 +132,9 @@ impl Endpoint {
     /// One message: the endpoint, what was asked, what came back, what to do. The key never stands in it,
     /// not even where a server echoes it.
     pub(crate) fn say(&self, asked: &str, came_back: &str, remedy: &str) -> String {
-        let text = format!("{} (model `{}`), asked {asked}: {came_back}. {remedy}", self.url, self.model);
+        // Where servers are looked for, no model is asked for yet.
+        let model = if self.model.is_empty() { String::new() } else { format!(" (model `{}`)", self.model) };
+        let text = format!("{}{model}, asked {asked}: {came_back}. {remedy}", self.url);
         self.redact(&text)
     }
 
@@ -167,7 +189,7 @@ mod tests {
             url: url.to_owned(),
             model: "m".to_owned(),
             api_key: key.map(SecretString::from),
-            context_tokens: None,
+            ..EndpointConfig::default()
         }
     }
 

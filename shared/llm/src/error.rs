@@ -69,7 +69,9 @@ fn remedy(class: FaultClass) -> &'static str {
         }
         FaultClass::ModelOutputInvalid => "If this stays, use a larger model",
         FaultClass::Truncated => "Raise max_tokens, or ask for less in one answer",
-        FaultClass::SchemaRejected => "Update the server, or use one with structured output",
+        FaultClass::SchemaRejected => {
+            "Update the server, use one with structured output, or choose another `mode` for the model"
+        }
         FaultClass::Refusal => "Change the objective's wording, or use another model",
         FaultClass::ContextOverflow => {
             "Load the model with a longer context, and set it as the model's context"

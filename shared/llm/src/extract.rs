@@ -58,9 +58,17 @@ pub fn extract(text: &str) -> Result<Extracted, ExtractError> {
     found.ok_or(ExtractError::None)
 }
 
+/// The object that `text` begins with, and what follows it. `text` begins with `{`.
+pub(crate) fn leading_object(text: &str) -> Result<(Extracted, &str), ExtractError> {
+    let group = Group::read(text)?;
+    let value =
+        serde_json::from_str(&group.repaired).map_err(|error| ExtractError::Invalid(error.to_string()))?;
+    Ok((Extracted { json: group.repaired, value }, &text[group.length..]))
+}
+
 /// The text behind a `<think>` block at the start. Templates often write the opening tag into the prompt, so
 /// the closing one may stand alone. Tags further in belong to the answer.
-fn after_thinking(text: &str) -> Result<&str, ExtractError> {
+pub(crate) fn after_thinking(text: &str) -> Result<&str, ExtractError> {
     const OPEN: &str = "<think>";
     const CLOSE: &str = "</think>";
     match (text.strip_prefix(OPEN), text.find(CLOSE)) {

@@ -1,6 +1,6 @@
 //! The model client: one OpenAI-compatible endpoint, plain answers and answers of a contract's shape.
 //!
-//! Start reading at [`Client::chat`], then [`Client::structured`]. Nothing here retries a failed call: a
+//! Start reading at [`Client::look`], [`Client::chat`], then [`Client::structured`]. Nothing here retries a failed call: a
 //! [`CallError`] has a class, and the class tells the caller what the failure costs the job.
 
 mod budget;
@@ -12,26 +12,34 @@ mod error;
 mod extract;
 mod ledger;
 mod limits;
-mod probe;
+mod mode;
+mod native;
+mod prompt;
 mod request;
 mod schema;
+mod served;
+mod server;
 mod stream;
 mod structured;
 mod transport;
 mod turns;
+mod validate;
 mod wire;
 
-pub use budget::{estimate_tokens, prompt_budget};
+pub use budget::{LEAST_BUILD_CONTEXT_TOKENS, TokenRatio, estimate_tokens, prompt_budget};
 pub use client::{Answer, Client};
 pub use endpoint::{CONNECT_TIMEOUT, ConfigError, EndpointConfig};
 pub use error::CallError;
 pub use extract::{ExtractError, Extracted, extract};
 pub use ledger::{CallLog, CallObserver, CallOutcome, CallRecord, Level};
 pub use limits::TimeLimits;
-pub use probe::{Probe, same_model};
+pub use mode::{Mode, ModeChoice, ModeRule};
 pub use request::{ChatRequest, Message, ReasoningEffort, Role, Sampling, StructuredRequest};
 pub use schema::{NotPortable, portable_schema};
 pub use secrecy::SecretString;
+pub use server::{
+    EndpointState, LOAD_TIME, ListedModel, Residence, ServerKind, Sighting, Survey, same_model,
+};
 pub use structured::Structured;
 pub use turns::REASK_TEMPERATURE;
 

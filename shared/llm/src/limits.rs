@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+/// Answer tokens that the slowest server worth waiting for writes in one second. A 20B model on a processor
+/// alone writes about this many.
+const SLOWEST_TOKENS_PER_S: u64 = 10;
+
 /// How long one model call may take. The time to connect is the client's own: see
 /// [`CONNECT_TIMEOUT`](crate::CONNECT_TIMEOUT).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +48,14 @@ impl TimeLimits {
         let reading_ms = prompt_tokens.saturating_mul(1_000) / self.prompt_tokens_per_s.max(1);
         self.first_token.saturating_add(Duration::from_millis(reading_ms)).min(self.first_token_cap)
     }
+
+    /// Time until an answer that comes in one piece: nothing is heard before its end, so the time to read the
+    /// prompt is prolonged by the time to write the longest answer at 10 tokens a second. Native tool
+    /// mode alone asks for such answers.
+    pub fn whole_piece_of(&self, prompt_tokens: u64, max_tokens: u32) -> Duration {
+        let writing = Duration::from_secs(u64::from(max_tokens) / SLOWEST_TOKENS_PER_S);
+        self.first_token_of(prompt_tokens).saturating_add(writing).min(self.whole)
+    }
 }
 
 /// The limits of one call that has begun.
@@ -53,6 +65,8 @@ pub(crate) struct Deadlines {
     pub(crate) first_token: Duration,
     pub(crate) idle: Duration,
     pub(crate) whole: Duration,
+    /// Whether the answer comes piece by piece.
+    pub(crate) streams: bool,
 }
 
 /// Which limit ends a wait.
@@ -70,7 +84,14 @@ impl Deadlines {
             first_token: limits.first_token_of(prompt_tokens),
             idle: limits.idle,
             whole: limits.whole,
+            streams: true,
         }
+    }
+
+    /// The limits of a call whose answer comes in one piece: its first sign of life is its end.
+    pub(crate) fn start_in_one_piece(limits: &TimeLimits, prompt_tokens: u64, max_tokens: u32) -> Self {
+        let first_token = limits.whole_piece_of(prompt_tokens, max_tokens);
+        Self { first_token, streams: false, ..Self::start(limits, prompt_tokens) }
     }
 
     /// When the wait for the next piece ends, and which limit ends it. `last_piece` is `None` before the
@@ -87,7 +108,8 @@ impl Deadlines {
     /// What a person reads about a limit that ended the call.
     pub(crate) fn say(&self, ended: Ended) -> String {
         match ended {
-            Ended::FirstToken => format!("no first token within {:?}", self.first_token),
+            Ended::FirstToken if self.streams => format!("no first token within {:?}", self.first_token),
+            Ended::FirstToken => format!("no answer within {:?}", self.first_token),
             Ended::Idle => format!("the answer stood still for {:?}", self.idle),
             Ended::Whole => format!("the call was not finished within {:?}", self.whole),
         }
@@ -105,6 +127,14 @@ mod tests {
             .map(|tokens| limits.first_token_of(tokens).as_secs())
             .into();
         assert_eq!(seconds, [30, 40, 300, 300, 300]);
+    }
+
+    #[test]
+    fn an_answer_in_one_piece_has_the_time_to_be_written_too() {
+        let limits = TimeLimits::default();
+        let seconds = |prompt, answer| limits.whole_piece_of(prompt, answer).as_secs();
+        assert_eq!([seconds(0, 0), seconds(1_000, 1_000), seconds(0, 4_096)], [30, 140, 439]);
+        assert_eq!(seconds(20_000, 8_192), 600, "never longer than the whole call");
     }
 
     #[tokio::test]

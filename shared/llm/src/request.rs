@@ -83,6 +83,9 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// How to pick tokens.
     pub sampling: Sampling,
+    /// The server's slot that served this conversation before, for its prefix cache. Sent to llama.cpp as
+    /// `id_slot`, and to no other server. `None` lets the server choose.
+    pub slot: Option<u32>,
 }
 
 /// A request for an answer of a contract's shape.
@@ -94,12 +97,14 @@ pub struct StructuredRequest {
     pub sampling: Sampling,
     /// Further calls after an answer that is not valid.
     pub max_reasks: u32,
+    /// As in [`ChatRequest::slot`]. Default `None`.
+    pub slot: Option<u32>,
 }
 
 impl StructuredRequest {
     /// A request with default sampling and two re-asks.
     pub fn new(messages: Vec<Message>) -> Self {
-        Self { messages, sampling: Sampling::default(), max_reasks: 2 }
+        Self { messages, sampling: Sampling::default(), max_reasks: 2, slot: None }
     }
 }
 

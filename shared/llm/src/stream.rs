@@ -12,7 +12,7 @@ use crate::client::Answer;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
 use crate::limits::{Deadlines, Ended};
-use crate::wire::Chunk;
+use crate::wire::{Chunk, ToolCall};
 
 /// After the finish reason only the usage is awaited, and not for long.
 const USAGE_WAIT: Duration = Duration::from_secs(5);
@@ -85,6 +85,7 @@ struct SoFar {
     reasoning: String,
     reasoning_content: String,
     refusal: String,
+    tool_calls: Vec<ToolCall>,
     finish_reason: Option<String>,
     usage: Usage,
     model: Option<String>,
@@ -97,6 +98,7 @@ impl SoFar {
         self.reasoning.push_str(&chunk.reasoning);
         self.reasoning_content.push_str(&chunk.reasoning_content);
         self.refusal.push_str(&chunk.refusal);
+        self.tool_calls.extend(chunk.tool_calls);
         self.finish_reason = chunk.finish_reason.or(self.finish_reason.take());
         self.model = self.model.take().or(chunk.model);
         if let Some(usage) = chunk.usage {
@@ -159,6 +161,7 @@ impl SoFar {
             } else {
                 self.reasoning_content
             },
+            tool_calls: self.tool_calls,
             finish_reason,
             usage,
             served_model: self.model,

@@ -8,5 +8,6 @@ mod harness;
 mod initializer;
 mod kanban;
 mod misbehaviour;
+mod mode_probe;
 mod protocol;
 mod restart;

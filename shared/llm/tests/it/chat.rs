@@ -14,6 +14,7 @@ pub(crate) fn request() -> ChatRequest {
     ChatRequest {
         messages: vec![Message::system("be short"), Message::user("hello")],
         sampling: Sampling::default(),
+        slot: None,
     }
 }
 

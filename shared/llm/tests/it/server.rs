@@ -134,7 +134,13 @@ impl Drop for Server {
 
 pub(crate) fn config(url: &str, key: Option<&str>) -> EndpointConfig {
     let api_key = key.map(SecretString::from);
-    EndpointConfig { url: url.to_owned(), model: "served".to_owned(), api_key, context_tokens: Some(8_192) }
+    EndpointConfig {
+        url: url.to_owned(),
+        model: "served".to_owned(),
+        api_key,
+        context_tokens: Some(8_192),
+        least_context_tokens: 8_192,
+    }
 }
 
 pub(crate) fn client(url: &str) -> Client {

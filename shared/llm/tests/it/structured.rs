@@ -70,20 +70,28 @@ async fn level_1_lets_the_server_hold_the_model_to_the_schema() {
 }
 
 #[tokio::test]
-async fn a_rejected_schema_goes_into_the_prompt_and_is_remembered() {
+async fn a_rejected_schema_goes_into_the_prompt_and_the_server_holds_the_model_to_json() {
     let fenced = format!("Sure:\n```json\n{}\n```", valid());
     let server =
         Server::start(vec![schema_rejected(), Reply::answer(&fenced), Reply::answer(&valid())]).await;
     let (client, log) = (server.client(), CallLog::default());
-    assert_eq!(ask(&client, &log).await.unwrap().level, Level::Prompt);
-    let outcomes: Vec<CallOutcome> = log.take().iter().map(|call| call.outcome).collect();
-    assert_eq!(outcomes, [CallOutcome::Failed(FaultClass::SchemaRejected), CallOutcome::Accepted]);
+    let first = ask(&client, &log).await.unwrap();
+    assert_eq!((first.level, first.reasks), (Level::JsonObject, 0), "a step down is no re-ask");
+    let calls: Vec<(Level, u32, CallOutcome)> =
+        log.take().iter().map(|call| (call.level, call.reask, call.outcome)).collect();
+    assert_eq!(
+        calls,
+        [
+            (Level::ResponseFormat, 0, CallOutcome::Failed(FaultClass::SchemaRejected)),
+            (Level::JsonObject, 0, CallOutcome::Accepted)
+        ]
+    );
     // A clone knows it too.
-    assert_eq!(ask(&client.clone(), &log).await.unwrap().level, Level::Prompt);
+    assert_eq!(ask(&client.clone(), &log).await.unwrap().level, Level::JsonObject);
     let asked = server.asked();
     assert_eq!(asked.len(), 3);
     for later in &asked[1..] {
-        assert_eq!(later.body.get("response_format"), None);
+        assert_eq!(later.body["response_format"], json!({"type": "json_object"}));
         let (role, system) = &messages(later)[0];
         let lines: Vec<&str> = system.lines().collect();
         assert_eq!((role.as_str(), lines[0], lines[2]), ("system", "You code.", PASSAGE));
@@ -91,6 +99,31 @@ async fn a_rejected_schema_goes_into_the_prompt_and_is_remembered() {
         assert_eq!(schema, nightforge_llm::portable_schema::<CodingAction>().unwrap());
     }
     assert_eq!(messages(&asked[1]), messages(&asked[2]), "the prefix is stable");
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_response_format_at_all_gets_a_plain_request() {
+    let server = Server::start(vec![
+        schema_rejected(),
+        schema_rejected(),
+        Reply::answer(&valid()),
+        Reply::answer(&valid()),
+    ])
+    .await;
+    let (client, log) = (server.client(), CallLog::default());
+    let first = ask(&client, &log).await.unwrap();
+    assert_eq!((first.level, first.reasks), (Level::Prompt, 0));
+    assert_eq!(ask(&client, &log).await.unwrap().level, Level::Prompt);
+    let levels: Vec<Level> = log.take().iter().map(|call| call.level).collect();
+    assert_eq!(levels, [Level::ResponseFormat, Level::JsonObject, Level::Prompt, Level::Prompt]);
+    let asked = server.asked();
+    for plain in &asked[2..] {
+        assert_eq!(plain.body.get("response_format"), None);
+        assert!(messages(plain)[0].1.contains(PASSAGE));
+    }
+    // At the last level there is nowhere to go.
+    let server = Server::start(vec![schema_rejected(), schema_rejected(), schema_rejected()]).await;
+    assert_eq!(ask(&server.client(), &log).await.unwrap_err().class, FaultClass::SchemaRejected);
 }
 
 #[tokio::test]
@@ -155,7 +188,7 @@ async fn a_server_that_ignores_the_schema_gets_it_in_the_prompt_from_then_on() {
             .await;
     let (client, log) = (server.client(), CallLog::default());
     assert_eq!(ask(&client, &log).await.unwrap().reasks, 1);
-    assert_eq!(ask(&client, &log).await.unwrap().level, Level::Prompt);
+    assert_eq!(ask(&client, &log).await.unwrap().level, Level::JsonObject);
     let asked = server.asked();
     assert!(messages(&asked[1])[3].1.contains(&format!("\n{PASSAGE}\n")), "{:?}", messages(&asked[1]));
     assert!(messages(&asked[2])[0].1.contains(PASSAGE));
