@@ -3,7 +3,8 @@
 use nightforge_domain::{ModelName, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// At most this many bells are outstanding, whatever they are for. Chosen far below the 12,000 waiting
+/// At most this many bells are outstanding, whatever they are for: in memory, and in each queue on Redis over all
+/// processes. Chosen far below the 12,000 waiting
 /// messages at which an apalis backend was seen to break for good.
 pub const MAX_OUTSTANDING: usize = 1_000;
 
@@ -31,7 +32,7 @@ impl Bell {
     }
 }
 
-/// Counters since the start of the process.
+/// Counters of this process, since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BellStats {
     /// Calls of `ring`.
@@ -40,15 +41,20 @@ pub struct BellStats {
     pub coalesced: u64,
     /// Rings that were lost at the bound of [`MAX_OUTSTANDING`]; the sweeper rings again.
     pub dropped: u64,
+    /// Bells that were handed over to Redis, and are there or with another process now. Always 0 in memory.
+    pub sent: u64,
+    /// Bells that came from Redis, whoever rang them. Always 0 in memory.
+    pub received: u64,
     /// Bells that a `next` returned.
     pub delivered: u64,
-    /// How often the apalis worker ended by itself and was replaced.
+    /// How often an apalis worker ended by itself and was replaced.
     pub restarts: u64,
 }
 
 impl BellStats {
-    /// Bells that were rung and not yet returned by a `next`; never over [`MAX_OUTSTANDING`].
+    /// Bells that are in this process: rung or received, and not yet sent or returned by a `next`; never over
+    /// [`MAX_OUTSTANDING`].
     pub fn outstanding(&self) -> u64 {
-        self.rung - self.coalesced - self.dropped - self.delivered
+        (self.rung + self.received) - (self.coalesced + self.dropped + self.sent + self.delivered)
     }
 }

@@ -10,6 +10,7 @@ use nightforge_domain::{ModelName, TaskId};
 use tokio::sync::Notify;
 
 use crate::bell::{Bell, BellStats, MAX_OUTSTANDING};
+use crate::exchange::{Exchange, Listener};
 
 /// The one shared record. Every method is short, takes the lock once and never waits under it.
 #[derive(Default)]
@@ -184,6 +185,41 @@ impl Ledger {
     fn state(&self) -> MutexGuard<'_, State> {
         // No code of others runs under the lock, so a poisoned state is still a whole one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exchange for Ledger {
+    fn ring(&self, bell: Bell) {
+        Ledger::ring(self, bell);
+    }
+
+    fn listen(&self, listener: &Listener) -> Arc<Notify> {
+        match listener {
+            Listener::Scheduler => self.listen_tasks(),
+            Listener::Worker(model) => self.listen_model(model),
+        }
+    }
+
+    fn leave(&self, listener: &Listener) {
+        if let Listener::Worker(model) = listener {
+            self.leave_model(model);
+        }
+    }
+
+    fn take(&self, listener: &Listener) -> Option<Bell> {
+        match listener {
+            Listener::Scheduler => self.take_task().map(Bell::Task),
+            Listener::Worker(model) => self.take_model(model).map(|()| Bell::Model(model.clone())),
+        }
+    }
+
+    // Here every bell goes straight into its mailbox, whether somebody waits or not.
+    fn waits(&self, _: &Listener) {}
+
+    fn waits_no_more(&self, _: &Listener) {}
+
+    fn stats(&self) -> BellStats {
+        Ledger::stats(self)
     }
 }
 

@@ -10,10 +10,8 @@
 //! - An error of the backend ends the worker for good and drops what waits in its storage. So every life of the
 //!   worker gets a fresh storage and a new name, and bells in transit are pushed again.
 
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use apalis::prelude::{MemorySink, MemoryStorage, MemoryStorageError, Task, TaskBuilder, WorkerBuilder};
 use futures_channel::mpsc;
@@ -21,11 +19,10 @@ use futures_util::lock::Mutex;
 use futures_util::{FutureExt, Sink, SinkExt};
 use tokio_util::sync::CancellationToken;
 
+use crate::back_off::BackOff;
 use crate::bell::Bell;
 use crate::ledger::Ledger;
-
-const FIRST_BACK_OFF: Duration = Duration::from_millis(50);
-const MAX_BACK_OFF: Duration = Duration::from_secs(5);
+use crate::panic_text::panic_text;
 
 /// One storage of apalis, seen from both ends.
 pub(crate) struct Channel {
@@ -59,7 +56,7 @@ where
 
 /// Carries bells until `stop`. `open` makes the channel for each life of the worker.
 pub(crate) async fn carry(ledger: Arc<Ledger>, open: impl Fn() -> Channel, stop: CancellationToken) {
-    let mut back_off = FIRST_BACK_OFF;
+    let mut back_off = BackOff::new();
     for life in 0_u64.. {
         let carried_before = ledger.carried();
         let name = format!("bells-{life}");
@@ -70,14 +67,14 @@ pub(crate) async fn carry(ledger: Arc<Ledger>, open: impl Fn() -> Channel, stop:
         };
         ledger.recall();
         if ledger.carried() > carried_before {
-            back_off = FIRST_BACK_OFF;
+            back_off.reset();
         }
-        tracing::warn!(worker = name, reason = %end, back_off_ms = back_off.as_millis(), "the bell worker ended; starting another");
+        let pause = back_off.grow();
+        tracing::warn!(worker = name, reason = %end, back_off_ms = pause.as_millis(), "the bell worker ended; starting another");
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(back_off) => {}
+            () = tokio::time::sleep(pause) => {}
         }
-        back_off = (back_off * 2).min(MAX_BACK_OFF);
     }
 }
 
@@ -102,17 +99,9 @@ async fn live(ledger: &Arc<Ledger>, name: &str, channel: Channel) -> String {
         end = AssertUnwindSafe(worker.run()).catch_unwind() => match end {
             Ok(Ok(())) => "the storage is closed".to_owned(),
             Ok(Err(error)) => error.to_string(),
-            Err(panic) => format!("panic: {}", panic_message(panic.as_ref())),
+            Err(panic) => format!("panic: {}", panic_text(panic.as_ref())),
         },
     }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message")
 }
 
 #[cfg(test)]
