@@ -1,13 +1,10 @@
 //! Admission: only so many tasks of a kind are active at once; the rest are rows. A long queue then costs nothing,
 //! and what was begun comes to its end before something else is begun.
 
-use nightforge_domain::{Input, Status};
+use nightforge_domain::{Input, Status, TASKS_PER_SLOT};
 use nightforge_queue::{Bell, Bells};
 use nightforge_store::{Pending, Store, StoreError};
 use tokio::sync::Mutex;
-
-/// Active tasks for each slot.
-const TASKS_PER_SLOT: i64 = 4;
 
 /// Tasks that are rung when there may be room; each looks for itself.
 const NEXT: i64 = 4;

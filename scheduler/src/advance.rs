@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::{ADMITTING, is_submission, may_start, ring_next};
 
 /// How long a scheduler waits after the database failed; the sweeper rings again in any case.
-const AFTER_ERROR: Duration = Duration::from_millis(500);
+pub(crate) const AFTER_ERROR: Duration = Duration::from_millis(500);
 
 /// Answers bells until `shutdown`.
 pub(crate) async fn serve(store: Store, bells: Bells, shutdown: CancellationToken) {

@@ -6,6 +6,7 @@
 mod admission;
 mod advance;
 mod leader;
+mod poll;
 mod sweep;
 
 use std::path::PathBuf;
@@ -33,12 +34,14 @@ pub struct SchedulerConfig {
     pub lease: Duration,
     /// Between two sweeps. Default 1 s.
     pub sweep_every: Duration,
+    /// Whether inputs of other processes are noticed by polling, because no bell of theirs arrives. Default false.
+    pub polls: bool,
 }
 
 impl SchedulerConfig {
     /// The defaults for a process and its data folder.
     pub fn new(boot: BootId, data: PathBuf) -> Self {
-        Self { boot, data, lease: Duration::from_secs(15), sweep_every: Duration::from_secs(1) }
+        Self { boot, data, lease: Duration::from_secs(15), sweep_every: Duration::from_secs(1), polls: false }
     }
 }
 
@@ -55,6 +58,9 @@ pub async fn run(
     let mut loops = JoinSet::new();
     for _ in 0..ADVANCERS {
         loops.spawn(advance::serve(store.clone(), bells.clone(), shutdown.clone()));
+    }
+    if config.polls {
+        loops.spawn(poll::serve(store.clone(), bells.clone(), shutdown.clone()));
     }
     loops.spawn(leader::serve(store, bells, config, shutdown));
     while let Some(ended) = loops.join_next().await {

@@ -11,6 +11,9 @@ const BATCH: i64 = 200;
 /// An input this old was not rung for, or its bell was lost.
 const STALE_INPUT_MS: i64 = 2_000;
 
+/// Processes that ended are shown in no list, and are kept so long for whoever looks into the database: 7 days.
+const KEEP_GONE_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+
 /// Sweeps once. With `judge` off, leases of processes that are not known to be gone are left alone.
 pub(crate) async fn sweep(
     store: &Store,
@@ -40,6 +43,7 @@ pub(crate) async fn sweep(
     for model in store.models_with_ready_jobs().await? {
         bells.ring(Bell::Model(model));
     }
+    store.forget_gone(KEEP_GONE_MS, BATCH).await?;
     Ok(())
 }
 

@@ -209,3 +209,45 @@ async fn a_scheduler_ends_when_it_is_told_to() {
     bed.stop.cancel();
     tokio::time::timeout(Duration::from_secs(5), scheduler).await.expect("it ends").unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn a_process_that_has_been_gone_for_over_seven_days_is_forgotten() {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+    let bed = Bed::new().await;
+    let (old, lock) = bed.process().await;
+    drop(lock);
+    bed.store.mark_gone(&old).await.unwrap();
+    bed.clock.fetch_add(3 * DAY_MS, Ordering::SeqCst);
+    let (younger, lock) = bed.process().await;
+    drop(lock);
+    bed.store.mark_gone(&younger).await.unwrap();
+    bed.clock.fetch_add(4 * DAY_MS + 1, Ordering::SeqCst);
+    bed.schedule();
+    // The second answer that only a sweep brings about is after the first whole sweep.
+    for _ in 0..2 {
+        let task = bed.submit().await;
+        bed.store.ask_cancel(&task, "a test").await.unwrap();
+        bed.clock.fetch_add(3_000, Ordering::SeqCst);
+        bed.until("a sweep rings", async || bed.store.task(&task).await.unwrap().status.is_final()).await;
+    }
+    let started_days_ago = async |boot: BootId| {
+        let process = Process {
+            boot: boot.clone(),
+            host: "elsewhere".to_owned(),
+            role: Role::Worker,
+            version: "test".to_owned(),
+            model: None,
+            endpoint: None,
+            gpu: None,
+            slots: 1,
+        };
+        // One that is still known keeps the time of its start.
+        bed.store.announce(&process).await.unwrap();
+        let workers = bed.store.workers().await.unwrap();
+        let started = workers.into_iter().find(|worker| worker.boot == boot).unwrap().started_at;
+        bed.store.now().await.unwrap().since(started) / DAY_MS
+    };
+    assert_eq!(started_days_ago(old).await, 0, "forgotten");
+    assert_eq!(started_days_ago(younger).await, 4, "kept");
+    bed.stop.cancel();
+}

@@ -127,7 +127,7 @@ fn inputs(state: &TaskState) -> Vec<Input> {
     let mut inputs = vec![
         Input::Submitted,
         Input::Cancel { by: by() },
-        Input::Retry { by: by() },
+        Input::Retry { by: by(), from: None },
         Input::Approved { gate, by: by() },
         Input::Rejected { gate, reason: reason(), by: by() },
         Input::DeadlinePassed,

@@ -44,6 +44,7 @@ pub enum Event {
     JournalCut { job: JobNo, from_step: u32, reason: String },
     // Written by people through the api.
     PauseChanged { paused: bool, by: String },
+    DeadLetterDropped { job: JobNo, by: String },
 }
 
 impl Event {

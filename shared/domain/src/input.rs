@@ -48,6 +48,9 @@ pub enum Input {
     Retry {
         /// Who.
         by: String,
+        /// Only this job and later ones; all where it is missing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<JobNo>,
     },
     /// A person accepted what a gate shows.
     Approved {

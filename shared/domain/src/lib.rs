@@ -14,6 +14,7 @@ mod limits;
 pub mod state;
 mod step;
 mod task;
+pub mod waiting;
 
 pub use event::Event;
 pub use ids::{BootId, CommitId, FeatureId, Fence, JobId, JobNo, Millis, ModelName, ParseIdError, TaskId};
@@ -21,6 +22,6 @@ pub use input::Input;
 pub use job::{
     Agent, FeatureFailure, Initialized, JobResult, JobSpec, JobState, SessionOutcome, SessionReport, Verified,
 };
-pub use limits::Limits;
+pub use limits::{Limits, TASKS_PER_SLOT};
 pub use step::{Step, Usage};
 pub use task::{AgentModels, Kind, NewTask, Objective, ObjectiveError, Priority, Status, UnknownKind};

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Tasks of a kind that are active at once, for each slot of the live workers.
+pub const TASKS_PER_SLOT: i64 = 4;
+
 /// What a task may use. Counters live in the task's state; nothing here is ever "reset" by a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -4,6 +4,7 @@
 //! phases of a kind are in that kind's machine, which is asked in `draft` and answers with a [`Decision`].
 
 mod draft;
+mod retry;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::build::{Build, ReportFacts};
 use crate::{Agent, CommitId, Event, Input, JobNo, JobSpec, Kind, Limits, Millis, Status};
 use draft::Draft;
+pub use retry::RetryRefusal;
 
 /// All that is known of a task between two transitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,9 @@ pub struct TaskState {
     pub jobs_created: u32,
     /// A retry that came while the task was stopping, and who asked for it.
     pub retry_asked: Option<String>,
+    /// The first job of that retry; all where it is missing.
+    #[serde(default)]
+    pub retry_from: Option<JobNo>,
     /// Retries so far.
     pub retries: u32,
     /// The machine of the task's kind.
@@ -154,6 +159,7 @@ impl TaskState {
             ended: BTreeMap::new(),
             jobs_created: 0,
             retry_asked: None,
+            retry_from: None,
             retries: 0,
             machine,
         }
@@ -241,18 +247,15 @@ pub fn next(
             draft.ignore(input, "a retry has waived the deadline");
         }
         (_, Input::DeadlinePassed) => draft.stop(Status::NeedsReview, "the deadline passed".to_owned()),
-        (Life::Stopping { end: Status::Cancelled, .. }, Input::Cancel { .. } | Input::Retry { .. }) => {
+        (Life::Stopping { end: Status::Cancelled, .. }, Input::Cancel { .. }) => {
             draft.ignore(input, "the task is being cancelled");
         }
         (_, Input::Cancel { by }) => draft.cancel(by),
-        (Life::Stopping { .. }, Input::Retry { by }) => draft.remember_retry(by),
-        (Life::Final { end: Status::Failed | Status::NeedsReview, .. }, Input::Retry { by }) => {
-            draft.retry(by);
-        }
-        (Life::Final { .. }, Input::Retry { .. }) => {
-            draft.ignore(input, "only a failed or reviewed task can be retried");
-        }
-        (_, Input::Retry { .. }) => draft.ignore(input, "the task is at work"),
+        (life, Input::Retry { by, from }) => match (state.may_retry(*from), life) {
+            (Err(refusal), _) => draft.ignore(input, &refusal.to_string()),
+            (Ok(()), Life::Stopping { .. }) => draft.remember_retry(by, *from),
+            (Ok(()), _) => draft.retry(by, *from),
+        },
         (Life::WaitingForHuman { gate: open }, Input::Approved { gate, by }) if open == gate => {
             draft.answer_gate(*gate, by, None);
         }

@@ -25,6 +25,13 @@ impl Kind {
             Kind::Build => "build",
         }
     }
+
+    /// Tokens of context that its models must have at least.
+    pub fn min_context_tokens(self) -> u64 {
+        match self {
+            Kind::Build => 16_384,
+        }
+    }
 }
 
 impl fmt::Display for Kind {

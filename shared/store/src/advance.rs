@@ -163,7 +163,8 @@ async fn insert_job(
 async fn revive(tx: &mut TaskTx<'_>, job: JobNo) -> Result<ModelName, StoreError> {
     let row = sqlx::query(
         "UPDATE jobs SET state = 'ready', run_after = $3, fence = fence + 1, boot_id = NULL, lease_until = NULL,
-            progress = 0, faults = 0, deaths = 0, infra_failures = 0, failed_at = NULL, finished_at = NULL
+            progress = 0, faults = 0, deaths = 0, infra_failures = 0, failed_at = NULL, finished_at = NULL,
+            dropped_by = NULL, dropped_at = NULL
          WHERE task_id = $1 AND number = $2 AND state IN ('dead', 'failed', 'cancelled')
          RETURNING model",
     )

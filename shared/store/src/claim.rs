@@ -4,6 +4,7 @@ use nightforge_domain::{BootId, Event, Fence, JobId, JobNo, JobSpec, Millis, Mod
 use sqlx::Row;
 
 use crate::fenced::{End, died, leave};
+use crate::pauses::queue_paused;
 use crate::rows::{json, number, parsed};
 use crate::task_tx::TaskTx;
 use crate::{Store, StoreError, TaskRow};
@@ -61,14 +62,16 @@ impl Store {
         worker: &str,
         lease_ms: i64,
     ) -> Result<Option<Claim>, StoreError> {
-        let candidates = sqlx::query(self.sql(
+        let candidates = sqlx::query(self.sql(concat!(
             "SELECT j.task_id, j.number FROM jobs j
              JOIN tasks t ON t.id = j.task_id
              LEFT JOIN turns o ON o.model = j.model AND o.owner = j.owner
              WHERE j.model = $1 AND j.state = 'ready' AND j.run_after <= {now} AND t.stopping = 0 AND t.paused = 0
-             ORDER BY j.priority DESC, COALESCE(o.last_at, 0), j.created_at, j.task_id, j.number
+                AND NOT ",
+            queue_paused!("j.model", "t.kind"),
+            " ORDER BY j.priority DESC, COALESCE(o.last_at, 0), j.created_at, j.task_id, j.number
              LIMIT $2",
-        ))
+        )))
         .bind(model.as_str())
         .bind(CANDIDATES)
         .fetch_all(&self.read)
@@ -103,13 +106,15 @@ impl Store {
             tx.roll_back().await?;
             return Ok(None);
         }
-        let row = sqlx::query(
+        let row = sqlx::query(concat!(
             "UPDATE jobs SET state = 'running', fence = fence + 1, boot_id = $3, lease_until = $4, progress = 0,
                 claimed_at = $5
              WHERE task_id = $1 AND number = $2 AND state = 'ready' AND run_after <= $5
                 AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.boot_id = $3 AND p.gone = 1)
-             RETURNING fence, spec, steps, infra_failures, owner",
-        )
+                AND NOT ",
+            queue_paused!("jobs.model", "(SELECT t.kind FROM tasks t WHERE t.id = jobs.task_id)"),
+            " RETURNING fence, spec, steps, infra_failures, owner",
+        ))
         .bind(job.task.as_str())
         .bind(i64::from(job.no.0))
         .bind(boot.as_str())
@@ -171,24 +176,27 @@ impl Store {
         let mut found = Vec::with_capacity(claims.len());
         for (job, fence) in claims {
             let mut tx = self.lock(&job.task).await?;
-            let renewed = sqlx::query(
+            let renewed = sqlx::query(concat!(
                 "UPDATE jobs SET lease_until = $5
-                 WHERE task_id = $1 AND number = $2 AND fence = $3 AND boot_id = $4 AND state = 'running'",
-            )
+                 WHERE task_id = $1 AND number = $2 AND fence = $3 AND boot_id = $4 AND state = 'running'
+                 RETURNING CAST(CASE WHEN ",
+                queue_paused!("jobs.model", "(SELECT t.kind FROM tasks t WHERE t.id = jobs.task_id)"),
+                " THEN 1 ELSE 0 END AS BIGINT) AS queue_paused",
+            ))
             .bind(job.task.as_str())
             .bind(i64::from(job.no.0))
             .bind(fence.0)
             .bind(boot.as_str())
             .bind(tx.now.0 + lease_ms)
-            .execute(&mut *tx.tx)
-            .await?
-            .rows_affected();
-            if renewed == 0 {
+            .fetch_optional(&mut *tx.tx)
+            .await?;
+            let Some(renewed) = renewed else {
                 tx.roll_back().await?;
                 found.push(Renewal::Lost);
                 continue;
-            }
-            found.push(match (tx.stopping, tx.paused) {
+            };
+            let queue_paused = renewed.try_get::<i64, _>("queue_paused")? != 0;
+            found.push(match (tx.stopping, tx.paused || queue_paused) {
                 (true, _) => Renewal::Stop,
                 (false, true) => Renewal::Pause,
                 (false, false) => Renewal::Held,

@@ -11,10 +11,10 @@ pub(crate) const DAMAGED: &str = "The file is damaged, or was never a database: 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database said no, or could not be reached.
-    #[error("database: {0}{damaged}", damaged = remedy(Some(.0)))]
+    #[error("database: {told}{damaged}", told = told(.0), damaged = remedy(Some(.0)))]
     Database(#[from] sqlx::Error),
     /// The database can't be opened.
-    #[error("the database {url} can't be opened: {source}. {remedy}")]
+    #[error("the database {url} can't be opened: {told}. {remedy}", told = told(.source))]
     Open {
         /// Without credentials.
         url: String,
@@ -26,6 +26,12 @@ pub enum StoreError {
     /// The URL names no database that this program knows.
     #[error("`{0}` is not a database URL; use sqlite:PATH or postgres://USER@HOST/NAME")]
     Url(String),
+    /// The URL has a parameter that no driver would heed.
+    #[error(
+        "the database URL has an unknown parameter `{0}`; known are sslmode, sslrootcert, sslcert, sslkey, \
+         application_name, user, password, host, port, dbname and options"
+    )]
+    UrlParameter(String),
     /// A newer program has migrated the database.
     #[error(
         "the database has schema version {found}, this program ({program}) knows up to {known}; \
@@ -53,6 +59,15 @@ pub enum StoreError {
     /// The schema could not be brought up to date.
     #[error("the database's schema can't be brought up to date: {0}{damaged}", damaged = remedy(cause(.0)))]
     Migrate(MigrateError),
+    /// Another process is bringing the schema up to date, and takes too long, or keeps others from it.
+    #[error(
+        "the database's schema is being brought up to date by another process, or its tables are held by one, for \
+         over {waited_s} s; try again when that has ended"
+    )]
+    Migrating {
+        /// How long this process waited, in seconds.
+        waited_s: u64,
+    },
     /// There is no such task.
     #[error("there is no task {0}")]
     NoTask(TaskId),
@@ -100,6 +115,16 @@ pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
     code.filter(|code| code.len() < 5)
         .and_then(|code| code.parse::<u32>().ok())
         .is_some_and(|code| matches!(code & 0xff, 11 | 26))
+}
+
+/// The driver's words, but for those that speak of its own parts.
+fn told(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::PoolTimedOut => {
+            "no answer in time; it can't be reached, hangs or has too much to do".to_owned()
+        }
+        error => error.to_string(),
+    }
 }
 
 fn remedy(error: Option<&sqlx::Error>) -> String {

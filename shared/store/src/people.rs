@@ -1,7 +1,9 @@
 //! What people ask of a task: each is only an input, except the pause flag. The next transition answers it.
 
-use nightforge_domain::{Event, Input, TaskId};
+use nightforge_domain::state::RetryRefusal;
+use nightforge_domain::{Event, Input, JobNo, Status, TaskId};
 
+use crate::rows::parsed;
 use crate::{Store, StoreError};
 
 /// A request that can't be taken as things stand.
@@ -13,6 +15,9 @@ pub enum AskError {
     /// The task is over.
     #[error("the task is {0} already")]
     Over(String),
+    /// A retry would change nothing.
+    #[error(transparent)]
+    Retry(#[from] RetryRefusal),
 }
 
 impl Store {
@@ -28,29 +33,45 @@ impl Store {
         self.leave_input(task, &Input::Cancel { by: by.to_owned() }).await.map_err(AskError::Store)
     }
 
-    /// Asks for a stopped task to go on.
+    /// Asks for a stopped task to go on: with every job that ended without a result, or with `from` and later ones.
     ///
     /// # Errors
-    /// When the database fails or there is no such task.
-    pub async fn ask_retry(&self, task: &TaskId, by: &str) -> Result<(), StoreError> {
-        self.leave_input(task, &Input::Retry { by: by.to_owned() }).await
+    /// [`AskError::Retry`] when the machine would ignore it as things stand.
+    pub async fn ask_retry(&self, task: &TaskId, from: Option<JobNo>, by: &str) -> Result<(), AskError> {
+        let mut tx = self.lock(task).await?;
+        if let Err(refusal) = tx.row().await?.state.may_retry(from) {
+            tx.roll_back().await?;
+            return Err(refusal.into());
+        }
+        tx.input(&Input::Retry { by: by.to_owned(), from }).await?;
+        Ok(tx.commit().await?)
     }
 
     /// Sets or clears the pause flag; true when it changed. Nothing new is claimed while it is set.
     ///
     /// # Errors
-    /// When the database fails or there is no such task.
-    pub async fn set_paused(&self, task: &TaskId, paused: bool, by: &str) -> Result<bool, StoreError> {
+    /// [`AskError::Over`] when a task that is final should be paused.
+    pub async fn set_paused(&self, task: &TaskId, paused: bool, by: &str) -> Result<bool, AskError> {
         let mut tx = self.lock(task).await?;
         if tx.paused == paused {
             tx.roll_back().await?;
             return Ok(false);
         }
-        sqlx::query("UPDATE tasks SET paused = $2 WHERE id = $1")
-            .bind(task.as_str())
-            .bind(i64::from(paused))
-            .execute(&mut *tx.tx)
-            .await?;
+        let row = sqlx::query(
+            "UPDATE tasks SET paused = $2, paused_by = $3, paused_at = $4 WHERE id = $1 RETURNING status",
+        )
+        .bind(task.as_str())
+        .bind(i64::from(paused))
+        .bind(paused.then_some(by))
+        .bind(paused.then_some(tx.now.0))
+        .fetch_one(&mut *tx.tx)
+        .await
+        .map_err(StoreError::from)?;
+        let status: Status = parsed(&row, "status")?;
+        if paused && status.is_final() {
+            tx.roll_back().await?;
+            return Err(AskError::Over(status.to_string()));
+        }
         tx.event(&Event::PauseChanged { paused, by: by.to_owned() }).await?;
         tx.commit().await?;
         Ok(true)

@@ -1,4 +1,4 @@
-//! Reading: tasks, events, jobs, queues.
+//! Reading: tasks, events, jobs.
 
 use nightforge_domain::state::TaskState;
 use nightforge_domain::{
@@ -7,7 +7,7 @@ use nightforge_domain::{
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::rows::{TASK_COLUMNS, event_row, job_row, number, parsed, task_row};
+use crate::rows::{TASK_COLUMNS, event_row, job_row, parsed, task_row};
 use crate::{Store, StoreError};
 
 /// A task as it stands in the database.
@@ -27,6 +27,7 @@ pub struct TaskRow {
     pub seq: i64,
     pub stopping: bool,
     pub paused: bool,
+    pub paused_by: Option<String>,
     pub deadline: Option<Millis>,
     pub head: Option<CommitId>,
     pub report: Option<String>,
@@ -68,17 +69,6 @@ pub struct JobRow {
     pub created_at: Millis,
     pub claimed_at: Option<Millis>,
     pub finished_at: Option<Millis>,
-}
-
-/// How many jobs a model has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelQueue {
-    /// The model.
-    pub model: String,
-    /// Jobs waiting.
-    pub ready: u64,
-    /// Jobs claimed.
-    pub running: u64,
 }
 
 /// Which tasks to list, newest first.
@@ -161,29 +151,6 @@ impl Store {
         .fetch_all(&self.read)
         .await?;
         rows.iter().map(job_row).collect()
-    }
-
-    /// Ready and running jobs per model.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn queues(&self) -> Result<Vec<ModelQueue>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT model, CAST(sum(CASE WHEN state = 'ready' THEN 1 ELSE 0 END) AS BIGINT) AS ready,
-                CAST(sum(CASE WHEN state = 'running' THEN 1 ELSE 0 END) AS BIGINT) AS running
-             FROM jobs WHERE state IN ('ready', 'running') GROUP BY model ORDER BY model",
-        )
-        .fetch_all(&self.read)
-        .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(ModelQueue {
-                    model: row.try_get("model")?,
-                    ready: number(row, "ready")?,
-                    running: number(row, "running")?,
-                })
-            })
-            .collect()
     }
 
     /// Tasks that changed since `since`, with the commit that their branch has to point at.

@@ -10,7 +10,7 @@ use crate::{EventRow, JobRow, StoreError, TaskRow};
 /// The columns that [`task_row`] reads.
 pub(crate) const TASK_COLUMNS: &str =
     "id, kind, objective, owner, priority, models, limits, state, status, phase,
-    seq, stopping, paused, deadline, head, report, created_at, updated_at, finished_at";
+    seq, stopping, paused, paused_by, deadline, head, report, created_at, updated_at, finished_at";
 
 pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
@@ -29,6 +29,7 @@ pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
         seq: row.try_get("seq")?,
         stopping: row.try_get::<i64, _>("stopping")? != 0,
         paused: row.try_get::<i64, _>("paused")? != 0,
+        paused_by: row.try_get("paused_by")?,
         deadline: row.try_get::<Option<i64>, _>("deadline")?.map(Millis),
         head: row
             .try_get::<Option<String>, _>("head")?

@@ -5,6 +5,7 @@ use nightforge_domain::{Event, Fence, Input, JobId, JobNo, ModelName, Status, Ta
 use sqlx::Row;
 
 use crate::fenced::{MAX_DEATHS, cancel, died};
+use crate::pauses::queue_paused;
 use crate::rows::{number, parsed};
 use crate::{Ended, Store, StoreError};
 
@@ -84,9 +85,11 @@ impl Store {
             Ended::Cancelled
         } else {
             let dead = deaths >= MAX_DEATHS;
+            let reason = format!("its worker died {MAX_DEATHS} times in a row without a new step");
             sqlx::query(
                 "UPDATE jobs SET state = $4, run_after = $5, boot_id = NULL, deaths = $6,
-                    finished_at = CASE WHEN $4 = 'dead' THEN $5 ELSE NULL END
+                    finished_at = CASE WHEN $4 = 'dead' THEN $5 ELSE NULL END,
+                    last_error = CASE WHEN $4 = 'dead' THEN $7 ELSE last_error END
                  WHERE task_id = $1 AND number = $2 AND fence = $3 AND state = 'running'",
             )
             .bind(job.task.as_str())
@@ -95,15 +98,11 @@ impl Store {
             .bind(if dead { "dead" } else { "ready" })
             .bind(tx.now.0)
             .bind(deaths)
+            .bind(&reason)
             .execute(&mut *tx.tx)
             .await?;
             if dead {
-                died(
-                    &mut tx,
-                    job,
-                    &format!("its worker died {MAX_DEATHS} times in a row without a new step"),
-                )
-                .await?;
+                died(&mut tx, job, &reason).await?;
                 Ended::Dead
             } else {
                 Ended::Ready
@@ -137,10 +136,12 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub async fn models_with_ready_jobs(&self) -> Result<Vec<ModelName>, StoreError> {
-        let rows = sqlx::query(self.sql(
+        let rows = sqlx::query(self.sql(concat!(
             "SELECT DISTINCT j.model FROM jobs j JOIN tasks t ON t.id = j.task_id
-             WHERE j.state = 'ready' AND j.run_after <= {now} AND t.stopping = 0 AND t.paused = 0",
-        ))
+             WHERE j.state = 'ready' AND j.run_after <= {now} AND t.stopping = 0 AND t.paused = 0
+                AND NOT ",
+            queue_paused!("j.model", "t.kind"),
+        )))
         .fetch_all(&self.read)
         .await?;
         rows.iter().map(|row| parsed(row, "model")).collect()

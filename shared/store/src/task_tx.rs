@@ -1,8 +1,9 @@
 //! A transaction that holds a task's row lock: the first write of every transaction that touches a job.
 
 use nightforge_domain::{Event, Input, Millis, TaskId};
-use sqlx::{Any, Row, Transaction};
+use sqlx::Row;
 
+use crate::connection::Write;
 use crate::rows::{TASK_COLUMNS, task_row};
 use crate::{Store, StoreError, TaskRow};
 
@@ -10,7 +11,7 @@ use crate::{Store, StoreError, TaskRow};
 /// and "oldest" means "first committed".
 pub(crate) struct TaskTx<'s> {
     store: &'s Store,
-    pub(crate) tx: Transaction<'static, Any>,
+    pub(crate) tx: Write,
     pub(crate) task: TaskId,
     pub(crate) now: Millis,
     pub(crate) seq: i64,

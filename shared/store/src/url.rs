@@ -2,6 +2,28 @@
 
 use crate::{Engine, StoreError};
 
+/// Parameters of a PostgreSQL URL that the driver knows. It would ignore others, and write their values to the log.
+const PARAMETERS: [&str; 18] = [
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "password",
+    "port",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-mode",
+    "ssl-root-cert",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "statement-cache-capacity",
+    "user",
+];
+
 /// The engine that a URL names, and the URL for its driver. With `create`, a missing SQLite file is made.
 pub(crate) fn for_driver(url: &str, create: bool) -> Result<(Engine, String), StoreError> {
     if let Some(path) = url.strip_prefix("sqlite:") {
@@ -12,10 +34,31 @@ pub(crate) fn for_driver(url: &str, create: bool) -> Result<(Engine, String), St
         let mode = if create { "rwc" } else { "rw" };
         Ok((Engine::Sqlite, format!("sqlite:{}?mode={mode}", encoded(path))))
     } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-        Ok((Engine::Postgres, url.to_owned()))
+        Ok((Engine::Postgres, named(url)?))
     } else {
         Err(StoreError::Url(shown(url)))
     }
+}
+
+/// The URL with a name for this program's connections, unless it has one.
+fn named(url: &str) -> Result<String, StoreError> {
+    let (_, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let names = || {
+        let parameters = parameters.split('&').filter(|parameter| !parameter.is_empty());
+        parameters.map(|parameter| parameter.split('=').next().unwrap_or_default())
+    };
+    let unknown = |name: &&str| {
+        let decoded = name.replace("%5B", "[").replace("%5b", "[");
+        !PARAMETERS.contains(name) && !decoded.starts_with("options[")
+    };
+    if let Some(unknown) = names().find(unknown) {
+        return Err(StoreError::UrlParameter(unknown.to_owned()));
+    }
+    if names().any(|name| name == "application_name") {
+        return Ok(url.to_owned());
+    }
+    let mark = if url.contains('?') { '&' } else { '?' };
+    Ok(format!("{url}{mark}application_name=nightforge"))
 }
 
 /// The path with everything encoded that means something in a URL.
@@ -52,6 +95,26 @@ mod tests {
         assert_eq!(shown("sqlite:/data/a@b.db"), "sqlite:/data/a@b.db");
         let error = for_driver("mysql://ada:secret@db/night", true).map(|_| ()).map_err(|e| e.to_string());
         assert!(error.is_err_and(|text| !text.contains("secret") && text.contains("sqlite:PATH")));
+    }
+
+    #[test]
+    fn both_names_of_the_scheme_are_postgresql() {
+        let driver = |url| for_driver(url, true).map_err(|error| error.to_string());
+        let plain = "postgres://ada@db/night?application_name=nightforge".to_owned();
+        assert_eq!(driver("postgres://ada@db/night"), Ok((Engine::Postgres, plain)));
+        let long = "postgresql://ada@db/night?sslmode=require&application_name=nightforge".to_owned();
+        assert_eq!(driver("postgresql://ada@db/night?sslmode=require"), Ok((Engine::Postgres, long)));
+        let own = "postgres://db/night?application_name=mine&options[search_path]=s".to_owned();
+        assert_eq!(driver(&own), Ok((Engine::Postgres, own.clone())));
+    }
+
+    #[test]
+    fn a_parameter_that_would_be_ignored_is_refused_without_its_value() {
+        for url in ["postgres://db/night?sslmod=require", "postgres://db/night?user=ada&passwd=secret"] {
+            let error = for_driver(url, true).map(|_| ()).map_err(|error| error.to_string());
+            let named = |text: &String| text.contains("sslmod") || text.contains("passwd");
+            assert!(error.is_err_and(|text| named(&text) && !text.contains("secret")));
+        }
     }
 
     #[test]

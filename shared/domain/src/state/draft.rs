@@ -113,19 +113,30 @@ impl<'a> Draft<'a> {
     /// Ends the task, also where it was stopping for another reason; a retry that was remembered is forgotten.
     pub(super) fn cancel(&mut self, by: &str) {
         self.state.retry_asked = None;
+        self.state.retry_from = None;
         self.stop(Status::Cancelled, format!("cancelled by {by}"));
     }
 
-    /// The retry happens when the last job has ended.
-    pub(super) fn remember_retry(&mut self, by: &str) {
+    /// The retry happens when the last job has ended. Of several, it takes up what any of them asked for.
+    pub(super) fn remember_retry(&mut self, by: &str, from: Option<JobNo>) {
+        self.state.retry_from = match self.state.retry_asked {
+            None => from,
+            // No job at all comes before every job.
+            Some(_) => self.state.retry_from.min(from),
+        };
         self.state.retry_asked = Some(by.to_owned());
     }
 
-    pub(super) fn retry(&mut self, by: &str) {
+    /// Makes ended jobs ready again, from `from` on; where there is none to make ready, the kind's machine goes on.
+    pub(super) fn retry(&mut self, by: &str, from: Option<JobNo>) {
         self.state.retries += 1;
         self.state.retry_asked = None;
+        self.state.retry_from = None;
         self.state.life = Life::Running;
-        let ended = std::mem::take(&mut self.state.ended);
+        let ended = match from {
+            None => std::mem::take(&mut self.state.ended),
+            Some(first) => self.state.ended.split_off(&first),
+        };
         self.revive = ended.keys().copied().collect();
         self.events.push(Event::RetryAccepted { by: by.to_owned(), jobs: self.revive.clone() });
         let Machine::Build(build) = &mut self.state.machine;
@@ -191,12 +202,18 @@ impl<'a> Draft<'a> {
         {
             let (end, reason) = (*end, reason.clone());
             match self.state.retry_asked.take() {
-                Some(by) if end != Status::Cancelled => {
+                Some(by) if end != Status::Cancelled && self.state.retry_from_is_there() => {
                     self.stop_jobs = false;
-                    self.retry(&by);
+                    self.retry(&by, self.state.retry_from);
                     return self.finish();
                 }
-                _ => self.state.life = Life::Final { end, reason: Some(reason) },
+                asked => {
+                    if let (Some(by), Some(from)) = (asked, self.state.retry_from.take()) {
+                        let retry = Input::Retry { by, from: Some(from) };
+                        self.ignore(&retry, &format!("job {from} gave its result after all"));
+                    }
+                    self.state.life = Life::Final { end, reason: Some(reason) };
+                }
             }
         }
         let (from, to) = (self.before.phase(), self.state.phase());

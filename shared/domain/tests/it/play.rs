@@ -2,7 +2,7 @@
 //!
 //! Words: `submitted`, `init N`, `pass`, `already`, `fail`, `fail unchanged`, `over`, `over unchanged`,
 //! `verified`, `broken F001 …`, `mismatch` (a result of another kind), `failed`, `died`, `ended`, `cancel`,
-//! `retry`, `approve GATE`, `reject GATE`, `deadline`. Words about jobs mean the awaited one, or with `job N:`
+//! `retry`, `retry JOB`, `approve GATE`, `reject GATE`, `deadline`. Words about jobs mean the awaited one, or with `job N:`
 //! before them that one. `now MS` and `spent TOKENS` change what the outside says; `… xN` repeats and shows the
 //! last answer only.
 
@@ -143,7 +143,7 @@ impl Play {
             "died" => Input::JobDied { job, reason: "three workers died".to_owned() },
             "ended" => Input::JobCancelled { job },
             "cancel" => Input::Cancel { by },
-            "retry" => Input::Retry { by },
+            "retry" => Input::Retry { by, from: rest.parse().ok().map(JobNo) },
             "approve" => Input::Approved { gate, by },
             "reject" => Input::Rejected { gate, reason: "too vague".to_owned(), by },
             "deadline" => Input::DeadlinePassed,

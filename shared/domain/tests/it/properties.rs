@@ -43,6 +43,8 @@ fn sentence() -> impl Strategy<Value = String> {
         "cancel",
         "retry",
         "retry",
+        "retry 1",
+        "retry 2",
         "deadline",
         "approve 1",
         "approve 2",
@@ -169,7 +171,8 @@ impl Books {
             Life::Stopping { .. } => assert!(!state.awaited.is_empty(), "a stopping task awaits a job"),
             Life::Final { end, .. } => {
                 assert!(state.awaited.is_empty(), "a final task awaits nothing");
-                assert!(state.retry_asked.is_none(), "a retry that was accepted is not forgotten");
+                let remembered = (&state.retry_asked, state.retry_from);
+                assert_eq!(remembered, (&None, None), "a retry that was accepted is not forgotten");
                 assert!(self.reported, "a final task has a report");
                 let all = build.progress().0 == build.features.len() && !build.features.is_empty();
                 assert!(*end != Status::Completed || all, "a completed build has proven everything");

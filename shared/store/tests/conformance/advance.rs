@@ -1,7 +1,7 @@
 //! Transitions: committed once, whole or not at all.
 
 use nightforge_domain::{Millis, Status};
-use nightforge_store::StoreError;
+use nightforge_store::{AskError, StoreError};
 
 use crate::bed::on_every_database;
 use crate::work::{answer, good_result, model, new_task};
@@ -29,10 +29,10 @@ async fn a_transition_commits_state_events_and_jobs_and_consumes_its_input() {
 async fn inputs_are_answered_in_the_order_of_their_numbers() {
     on_every_database(async |bed| {
         let task = bed.store.submit(&new_task()).await.unwrap().task;
-        bed.store.ask_retry(&task, "ada").await.unwrap();
         bed.store.ask_cancel(&task, "ada").await.unwrap();
+        bed.store.ask_cancel(&task, "bob").await.unwrap();
         bed.advance(&task).await;
-        let inputs = ["1 submitted: 1", "2 retry: 2", "3 cancel: 3", "4 job_cancelled 1: 4"];
+        let inputs = ["1 submitted: 1", "2 cancel: 2", "3 cancel: 3", "4 job_cancelled 1: 4"];
         assert_eq!(bed.inputs(&task).await, inputs);
         assert_eq!(bed.store.task(&task).await.unwrap().status, Status::Cancelled);
         assert_eq!(bed.jobs(&task).await, ["1 initialize cancelled"]);
@@ -129,7 +129,7 @@ async fn a_task_is_finished_once() {
         assert_eq!(done.status, Status::Completed);
         assert!(done.report.is_some_and(|report| report.contains("2 of 2 features proven")));
         bed.pass(1_000);
-        bed.store.ask_retry(&task, "ada").await.unwrap();
+        bed.late_retry(&task).await;
         bed.advance(&task).await;
         let later = bed.store.task(&task).await.unwrap();
         assert_eq!((later.seq, later.finished_at), (done.seq + 1, done.finished_at));
@@ -142,7 +142,10 @@ async fn there_is_no_transition_of_a_task_that_does_not_exist() {
     on_every_database(async |bed| {
         let task = nightforge_store::fresh_id();
         assert!(matches!(bed.store.pending(&task).await, Err(StoreError::NoTask(id)) if id == task));
-        assert!(matches!(bed.store.ask_retry(&task, "ada").await, Err(StoreError::NoTask(_))));
+        assert!(matches!(
+            bed.store.ask_retry(&task, None, "ada").await,
+            Err(AskError::Store(StoreError::NoTask(_)))
+        ));
     })
     .await;
 }

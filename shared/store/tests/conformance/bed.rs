@@ -13,11 +13,25 @@ use tempfile::TempDir;
 /// The address of a PostgreSQL server whose user may create schemas.
 const POSTGRES: &str = "NIGHTFORGE_TEST_POSTGRES_URL";
 
+/// Set to `1`, it leaves PostgreSQL out.
+const WITHOUT_POSTGRES: &str = "NIGHTFORGE_TEST_WITHOUT_POSTGRES";
+
 /// When the story begins, in milliseconds.
 const START: i64 = 1_000_000;
 
-const TABLES: [&str; 9] =
-    ["tasks", "inputs", "events", "jobs", "steps", "ledger", "turns", "processes", "leases"];
+const TABLES: [&str; 11] = [
+    "tasks",
+    "inputs",
+    "events",
+    "jobs",
+    "steps",
+    "ledger",
+    "turns",
+    "processes",
+    "leases",
+    "pauses",
+    "endpoints",
+];
 
 /// A store on an empty database of its own.
 pub(crate) struct Bed {
@@ -31,17 +45,71 @@ pub(crate) struct Bed {
 
 struct Schema {
     name: String,
+    /// Of this schema alone.
+    url: String,
     server: AnyPool,
 }
 
-/// Runs the test on SQLite, and on PostgreSQL where there is one.
+/// Runs the test on SQLite and on PostgreSQL.
 pub(crate) async fn on_every_database(test: impl AsyncFn(&Bed)) {
     let bed = Bed::sqlite().await;
     test(&bed).await;
     bed.end().await;
-    if let Some(bed) = Bed::postgres().await {
+    if with_postgres() {
+        let bed = Bed::postgres().await;
         test(&bed).await;
         bed.end().await;
+    }
+}
+
+/// Runs the test on an SQLite file and on a PostgreSQL schema that nothing was ever in; the test gets the store's
+/// address of it, and a pool of plain connections.
+pub(crate) async fn on_every_empty_database(test: impl AsyncFn(&str, &AnyPool)) {
+    sqlx::any::install_default_drivers();
+    let plain = AnyPoolOptions::new().max_connections(2);
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/night.db", folder.path().display());
+    let pool = plain.clone().connect(&format!("{url}?mode=rwc")).await.unwrap();
+    test(&url, &pool).await;
+    pool.close().await;
+    if with_postgres() {
+        let schema = Schema::make(&postgres_url()).await;
+        let pool = plain.connect(&schema.url).await.unwrap();
+        test(&schema.url, &pool).await;
+        pool.close().await;
+        schema.end().await;
+    }
+}
+
+fn with_postgres() -> bool {
+    std::env::var(WITHOUT_POSTGRES).map_or(true, |value| value != "1")
+}
+
+fn postgres_url() -> String {
+    std::env::var(POSTGRES).unwrap_or_else(|_| {
+        panic!(
+            "{POSTGRES} is not set: run `./test`, or `cargo run -p nightforge-services -- --postgres -- cargo \
+             nextest run -p nightforge-store`; {WITHOUT_POSTGRES}=1 leaves PostgreSQL out"
+        )
+    })
+}
+
+impl Schema {
+    async fn make(server_url: &str) -> Self {
+        sqlx::any::install_default_drivers();
+        let one = AnyPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
+        let connected = one.connect(server_url).await;
+        let server = connected.unwrap_or_else(|error| panic!("the PostgreSQL server fails: {error}"));
+        let name = format!("test_{}", fresh_boot_id()).to_lowercase();
+        sqlx::query(AssertSqlSafe(format!("CREATE SCHEMA {name}"))).execute(&server).await.unwrap();
+        let mark = if server_url.contains('?') { '&' } else { '?' };
+        Self { url: format!("{server_url}{mark}options[search_path]={name}"), name, server }
+    }
+
+    async fn end(self) {
+        let drop = format!("DROP SCHEMA {} CASCADE", self.name);
+        sqlx::query(AssertSqlSafe(drop)).execute(&self.server).await.unwrap();
+        self.server.close().await;
     }
 }
 
@@ -53,19 +121,16 @@ impl Bed {
         Self::open(url, &raw, Some(folder), None).await
     }
 
-    /// `None` when no server was named.
-    pub(crate) async fn postgres() -> Option<Self> {
-        let server_url = std::env::var(POSTGRES).ok()?;
-        sqlx::any::install_default_drivers();
-        let one = AnyPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
-        let connected = one.connect(&server_url).await;
-        let server =
-            connected.unwrap_or_else(|error| panic!("{POSTGRES} is set, but its server fails: {error}"));
-        let name = format!("test_{}", fresh_boot_id());
-        sqlx::query(AssertSqlSafe(format!("CREATE SCHEMA {name}"))).execute(&server).await.unwrap();
-        let mark = if server_url.contains('?') { '&' } else { '?' };
-        let url = format!("{server_url}{mark}options[search_path]={name}");
-        Some(Self::open(url.clone(), &url, None, Some(Schema { name, server })).await)
+    /// In a schema of its own on the server that all tests share.
+    pub(crate) async fn postgres() -> Self {
+        Self::postgres_at(&postgres_url()).await
+    }
+
+    /// In a schema of its own on this server.
+    pub(crate) async fn postgres_at(server_url: &str) -> Self {
+        let schema = Schema::make(server_url).await;
+        let url = schema.url.clone();
+        Self::open(url.clone(), &url, None, Some(schema)).await
     }
 
     async fn open(url: String, raw: &str, folder: Option<TempDir>, schema: Option<Schema>) -> Self {
@@ -75,13 +140,12 @@ impl Bed {
         Self { store, url, clock, raw, folder, schema }
     }
 
-    async fn end(self) {
+    pub(crate) async fn end(self) {
         self.store.close().await;
         self.raw.close().await;
         drop(self.folder);
-        if let Some(Schema { name, server }) = self.schema {
-            sqlx::query(AssertSqlSafe(format!("DROP SCHEMA {name} CASCADE"))).execute(&server).await.unwrap();
-            server.close().await;
+        if let Some(schema) = self.schema {
+            schema.end().await;
         }
     }
 

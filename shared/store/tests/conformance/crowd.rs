@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use nightforge_domain::fault::FaultClass;
-use nightforge_domain::{JobId, JobResult, JobSpec, SessionOutcome, Status, Step, TaskId};
-use nightforge_store::{Claim, HandBack, Store, fresh_boot_id};
+use nightforge_domain::{JobId, JobResult, JobSpec, Kind, SessionOutcome, Status, Step, TaskId};
+use nightforge_store::{Claim, HandBack, Queue, Store, fresh_boot_id};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -35,10 +35,10 @@ struct Night {
 }
 
 /// Cheap reproducible chance.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn throw(&mut self, sides: u64) -> u64 {
+    pub(crate) fn throw(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
@@ -159,15 +159,32 @@ async fn change_minds(night: Night, tasks: Vec<TaskId>, mut dice: Dice) {
         let task = &tasks[dice.throw(tasks.len() as u64) as usize];
         let status = night.store.task(task).await.unwrap().status;
         match (status, dice.throw(4)) {
-            (Status::NeedsReview | Status::Failed, _) => night.store.ask_retry(task, "ada").await.unwrap(),
+            (Status::NeedsReview | Status::Failed, 0) => {
+                let first = night.store.jobs(task).await.unwrap().iter().map(|job| job.no).next_back();
+                // Only jobs that ended without a result.
+                let _ = night.store.ask_retry(task, first, "ada").await;
+            }
+            (Status::NeedsReview | Status::Failed, _) => {
+                night.store.ask_retry(task, None, "ada").await.unwrap();
+            }
             (Status::Running, 0) if cancels > 0 => {
                 // It may be over meanwhile.
                 cancels -= u32::from(night.store.ask_cancel(task, "ada").await.is_ok());
             }
             (Status::Running, 1) => {
-                night.store.set_paused(task, true, "ada").await.unwrap();
+                // It may be over meanwhile.
+                let _ = night.store.set_paused(task, true, "ada").await;
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 night.store.set_paused(task, false, "ada").await.unwrap();
+            }
+            (Status::Running, 2) => {
+                let queue = match dice.throw(2) {
+                    0 => Queue::Model(model()),
+                    _ => Queue::Kind(Kind::Build),
+                };
+                night.store.pause_queue(&queue, "ada").await.unwrap();
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                night.store.resume_queue(&queue).await.unwrap();
             }
             _ => {}
         }
@@ -250,7 +267,7 @@ fn remember(night: &Night, claim: &Claim, step: &Step) {
 }
 
 /// A result that tells which claim gave it, where its form has room for that.
-fn signed(claim: &Claim, dice: &mut Dice) -> JobResult {
+pub(crate) fn signed(claim: &Claim, dice: &mut Dice) -> JobResult {
     let mut result = match &claim.spec {
         JobSpec::Code { feature, session, .. } if dice.one_in(5) => {
             session_report(feature, *session, SessionOutcome::Failed { reason: "red".to_owned() })
@@ -272,7 +289,7 @@ fn signature(result: &Value) -> Option<i64> {
 }
 
 /// Reads a task's tables: invariants 2, 3 and 4, and one input for each end of a job.
-async fn check(bed: &Bed, task: &TaskId) {
+pub(crate) async fn check(bed: &Bed, task: &TaskId) {
     let row = bed.store.task(task).await.unwrap();
     assert!(row.report.is_some() && row.state.awaited.is_empty(), "{task} is over");
 

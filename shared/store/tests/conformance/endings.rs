@@ -260,7 +260,7 @@ async fn words_of_programs_may_hold_anything() {
 
 /// The task's one job is ready again as new, but for its journal and its fence.
 async fn revived(bed: &Bed, task: &TaskId, fence: Fence) {
-    bed.store.ask_retry(task, "ada").await.unwrap();
+    bed.store.ask_retry(task, None, "ada").await.unwrap();
     bed.advance(task).await;
     let row = bed.job(&job(task, 1)).await;
     assert_eq!((row.state, row.fence), (JobState::Ready, Fence(fence.0 + 1)));

@@ -98,7 +98,7 @@ async fn after_a_dead_letter_was_retried_while_its_old_worker_lived() {
     all_is_refused_after(async |bed, task, claim| {
         bed.store.bury(&claim.job, claim.fence, "poison").await.unwrap().unwrap();
         bed.advance(task).await;
-        bed.store.ask_retry(task, "ada").await.unwrap();
+        bed.store.ask_retry(task, None, "ada").await.unwrap();
         bed.advance(task).await;
         assert_eq!(bed.jobs(task).await, ["1 initialize ready"]);
         let successor = bed.process().await;

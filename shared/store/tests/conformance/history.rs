@@ -1,7 +1,7 @@
 //! Random histories: the store and the reference are told the same, give the same answers and end up the same.
 
 use nightforge_domain::fault::FaultClass;
-use nightforge_domain::{Input, JobState, Millis, SessionOutcome, TaskId};
+use nightforge_domain::{Input, JobNo, JobState, Millis, SessionOutcome, TaskId};
 use nightforge_store::{ExpiredLease, HandBack, Renewal};
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ enum Op {
     Pass(i64),
     Deadlines,
     Cancel(usize),
-    Retry(usize),
+    Retry(usize, Option<u32>),
     Pause(usize, bool),
 }
 
@@ -57,7 +57,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => prop::sample::select(vec![1, 5_000, LEASE + 1]).prop_map(Op::Pass),
         1 => Just(Op::Deadlines),
         2 => task().prop_map(Op::Cancel),
-        4 => task().prop_map(Op::Retry),
+        4 => (task(), prop::option::of(1..4u32)).prop_map(|(task, from)| Op::Retry(task, from)),
         2 => (task(), any::<bool>()).prop_map(|(task, paused)| Op::Pause(task, paused)),
     ]
 }
@@ -142,12 +142,17 @@ impl<'a> Pair<'a> {
                     self.reference.ask(task, Input::Cancel { by: "ada".to_owned() });
                 }
             }
-            Op::Retry(task) => {
-                store.ask_retry(&self.tasks[task], "ada").await.unwrap();
-                self.reference.ask(task, Input::Retry { by: "ada".to_owned() });
+            Op::Retry(task, from) => {
+                let asked = store.ask_retry(&self.tasks[task], from.map(JobNo), "ada").await;
+                let allowed = self.reference.tasks[task].state.may_retry(from.map(JobNo));
+                assert_eq!(asked.is_ok(), allowed.is_ok());
+                if asked.is_ok() {
+                    let by = "ada".to_owned();
+                    self.reference.ask(task, Input::Retry { by, from: from.map(JobNo) });
+                }
             }
             Op::Pause(task, paused) => {
-                let changed = store.set_paused(&self.tasks[task], paused, "ada").await.unwrap();
+                let changed = store.set_paused(&self.tasks[task], paused, "ada").await.ok();
                 assert_eq!(changed, self.reference.set_paused(task, paused));
             }
             Op::Step(back, _)

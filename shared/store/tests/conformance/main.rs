@@ -1,5 +1,5 @@
-//! What every database under the store has to do, a story a file. Each test runs on SQLite, and on the PostgreSQL
-//! server at `NIGHTFORGE_TEST_POSTGRES_URL` as well when that is set; a server that can't be reached is a failure.
+//! What every database under the store has to do, a story a file. Each test runs on SQLite and on PostgreSQL. What
+//! only a server can do, such as vanish, is told in `postgres/`, with servers of their own.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where its own support does")]
 
@@ -7,16 +7,23 @@ mod advance;
 mod bed;
 mod claim;
 mod crowd;
+mod dead_letters;
 mod endings;
 mod fenced;
 mod history;
 mod leader;
 mod ledger;
+mod migrating;
 mod opening;
+mod pauses;
 mod people;
+mod postgres;
 mod presence;
+mod queues;
 mod reading;
 mod reference;
 mod submit;
 mod sweep;
+mod upgrade;
 mod work;
+mod workers;

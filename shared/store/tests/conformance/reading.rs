@@ -1,7 +1,7 @@
 //! Lists for people, and rows that can't be read.
 
 use nightforge_domain::{Millis, Status};
-use nightforge_store::{ModelQueue, StoreError, TaskFilter};
+use nightforge_store::{StoreError, TaskFilter};
 
 use crate::bed::{Bed, on_every_database};
 use crate::work::{good_result, new_task};
@@ -53,20 +53,6 @@ async fn events_are_read_from_a_number_on() {
 }
 
 #[tokio::test]
-async fn queues_count_what_waits_and_what_runs() {
-    on_every_database(async |bed| {
-        assert!(bed.store.queues().await.unwrap().is_empty());
-        let (_, claim, _) = bed.claimed().await;
-        bed.started(&new_task()).await;
-        let queue = |ready, running| ModelQueue { model: "m".to_owned(), ready, running };
-        assert_eq!(bed.store.queues().await.unwrap(), [queue(1, 1)]);
-        bed.store.finish(&claim.job, claim.fence, &good_result(&claim.spec)).await.unwrap().unwrap();
-        assert_eq!(bed.store.queues().await.unwrap(), [queue(1, 0)]);
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn heads_are_listed_by_their_last_change() {
     on_every_database(async |bed| {
         let (task, claim, _) = bed.claimed().await;
@@ -90,7 +76,7 @@ async fn spoiled(table: &str, column: &'static str, value: &str, read: impl Asyn
     on_every_database(async |bed| {
         let (_, claim, _) = bed.claimed().await;
         bed.step(&claim, 0).await;
-        bed.store.ask_retry(&claim.job.task, "ada").await.unwrap();
+        bed.late_retry(&claim.job.task).await;
         bed.execute(&format!("UPDATE {table} SET {column} = {value}")).await;
         let error = read(bed).await;
         let found = matches!(&error, StoreError::Corrupt { what, .. } if *what == column);

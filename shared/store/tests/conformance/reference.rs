@@ -278,14 +278,17 @@ impl Reference {
         self.tasks[task].inputs.push(input);
     }
 
-    pub(crate) fn set_paused(&mut self, task: usize, paused: bool) -> bool {
+    pub(crate) fn set_paused(&mut self, task: usize, paused: bool) -> Option<bool> {
         let task = &mut self.tasks[task];
         let changed = task.paused != paused;
+        if changed && paused && task.state.status().is_final() {
+            return None;
+        }
         task.paused = paused;
         if changed {
             task.events.push("pause-changed".to_owned());
         }
-        changed
+        Some(changed)
     }
 
     pub(crate) fn pass_deadlines(&mut self) {

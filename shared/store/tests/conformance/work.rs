@@ -83,6 +83,17 @@ impl Bed {
         (task, claim, boot)
     }
 
+    /// A retry that was written before the task went on: the store takes none in its state now.
+    pub(crate) async fn late_retry(&self, task: &TaskId) {
+        self.execute(&format!(
+            "INSERT INTO inputs (task_id, number, body, created_at)
+             SELECT id, next_input, '{{\"input\":\"retry\",\"by\":\"ada\"}}', {} FROM tasks WHERE id = '{task}'",
+            self.now()
+        ))
+        .await;
+        self.execute(&format!("UPDATE tasks SET next_input = next_input + 1 WHERE id = '{task}'")).await;
+    }
+
     pub(crate) async fn job(&self, job: &JobId) -> JobRow {
         let jobs = self.store.jobs(&job.task).await.unwrap();
         jobs.into_iter().find(|row| row.no == job.no).unwrap()

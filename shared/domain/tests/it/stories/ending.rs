@@ -1,6 +1,8 @@
 //! Cancel, failures and retry: how a task ends early, and goes on.
 
 use insta::assert_snapshot;
+use nightforge_domain::state::TaskState;
+use nightforge_domain::{Input, JobNo};
 
 use crate::play::{Play, play};
 
@@ -28,7 +30,7 @@ fn cancel_ends_the_task_in_every_phase() {
         pass               VERIFYING                F001 passed; +3 verify
         cancel             STOPPING                 stopping: cancelled by ada; end jobs
         ended              CANCELLED                report
-        retry              CANCELLED                ignored: only a failed or reviewed task can be retried
+        retry              CANCELLED                ignored: the task was cancelled, and stays so; submit its objective again
         ");
     assert_snapshot!(Play::new(true).tell("submitted; init 1; cancel; approve 1"), @"
         submitted          INITIALIZING             +1 initialize
@@ -129,7 +131,7 @@ fn a_retry_after_the_end_revives_the_jobs_that_ended() {
         retry              CODING F001              retry accepted; revive 2
         pass               VERIFYING                F001 passed; +3 verify
         verified           COMPLETED                report
-        retry              COMPLETED                ignored: only a failed or reviewed task can be retried
+        retry              COMPLETED                ignored: the task is completed; there is nothing to retry
         ");
 }
 
@@ -143,24 +145,95 @@ fn cancel_beats_retry() {
         deadline           STOPPING                 stopping: the deadline passed; end jobs
         retry              STOPPING
         cancel             STOPPING                 stopping: cancelled by ada; end jobs
-        retry              STOPPING                 ignored: the task is being cancelled
+        retry              STOPPING                 ignored: the task was cancelled, and stays so; submit its objective again
         ended              CANCELLED                report
-        retry              CANCELLED                ignored: only a failed or reviewed task can be retried
+        retry              CANCELLED                ignored: the task was cancelled, and stays so; submit its objective again
         ");
 }
 
 #[test]
 fn a_retry_of_a_task_at_work_changes_nothing() {
     assert_snapshot!(play("retry; submitted; retry; init 1; retry"), @"
-        retry              PENDING                  ignored: the task is at work
+        retry              PENDING                  ignored: the task is queued; only one that failed or needs a review can be retried
         submitted          INITIALIZING             +1 initialize
-        retry              INITIALIZING             ignored: the task is at work
+        retry              INITIALIZING             ignored: the task is running; only one that failed or needs a review can be retried
         init 1             CODING F001              1 features; +2 code F001, attempt 1, session 1
-        retry              CODING F001              ignored: the task is at work
+        retry              CODING F001              ignored: the task is running; only one that failed or needs a review can be retried
         ");
     assert_snapshot!(Play::new(true).tell("submitted; init 1; retry"), @"
         submitted          INITIALIZING             +1 initialize
         init 1             WAITING_FOR_HUMAN        1 features; gate 1 opened
-        retry              WAITING_FOR_HUMAN        ignored: the task is at work
+        retry              WAITING_FOR_HUMAN        ignored: the task is waiting_for_human; only one that failed or needs a review can be retried
         ");
+}
+
+#[test]
+fn a_retry_from_a_job_revives_that_one_and_later_ones() {
+    assert_snapshot!(play("submitted; init 1; died; retry 1; retry 9; retry 2; pass; verified"), @"
+        submitted          INITIALIZING             +1 initialize
+        init 1             CODING F001              1 features; +2 code F001, attempt 1, session 1
+        died               FAILED_REQUIRES_REVIEW   stopping: job 2 (code) is a dead letter: three workers died; report
+        retry 1            FAILED_REQUIRES_REVIEW   ignored: job 1 can't be retried: only job 2 can be
+        retry 9            FAILED_REQUIRES_REVIEW   ignored: job 9 can't be retried: only job 2 can be
+        retry 2            CODING F001              retry accepted; revive 2
+        pass               VERIFYING                F001 passed; +3 verify
+        verified           COMPLETED                report
+        ");
+    let mut fanned_out = Play::new(false);
+    fanned_out.tell("submitted; init 1; died");
+    // As a kind with several jobs at a time leaves it.
+    let spec = fanned_out.state.ended[&JobNo(2)].clone();
+    fanned_out.state.ended.insert(JobNo(1), spec.clone());
+    fanned_out.state.ended.insert(JobNo(3), spec);
+    fanned_out.state.jobs_created = 3;
+    assert_snapshot!(fanned_out.tell("retry 4; retry 2"), @"
+        retry 4            FAILED_REQUIRES_REVIEW   ignored: job 4 can't be retried: only the jobs 1, 2, 3 can be
+        retry 2            CODING F001              retry accepted; revive 2; revive 3
+        ");
+    assert_eq!(fanned_out.state.ended.keys().copied().collect::<Vec<_>>(), [JobNo(1)]);
+}
+
+#[test]
+fn a_retry_from_a_job_that_still_runs_waits_for_its_end() {
+    let mut story = Play::due_at(5);
+    assert_snapshot!(story.tell("submitted; init 2; now 5; deadline; retry 1; retry 2; ended"), @"
+        submitted          INITIALIZING             +1 initialize
+        init 2             CODING F001              2 features; +2 code F001, attempt 1, session 1
+        now 5
+        deadline           STOPPING                 stopping: the deadline passed; end jobs
+        retry 1            STOPPING                 ignored: job 1 can't be retried: only job 2 can be
+        retry 2            STOPPING
+        ended              CODING F001              retry accepted; revive 2
+        ");
+    let mut story = Play::due_at(5);
+    assert_snapshot!(story.tell("submitted; init 2; now 5; deadline; retry 2; pass; retry"), @"
+        submitted          INITIALIZING             +1 initialize
+        init 2             CODING F001              2 features; +2 code F001, attempt 1, session 1
+        now 5
+        deadline           STOPPING                 stopping: the deadline passed; end jobs
+        retry 2            STOPPING
+        pass               FAILED_REQUIRES_REVIEW   F001 passed; ignored: job 2 gave its result after all; report
+        retry              CODING F002              retry accepted; +3 code F002, attempt 1, session 2
+        ");
+    let mut story = Play::due_at(5);
+    assert_snapshot!(story.tell("submitted; init 2; now 5; deadline; retry 2; retry; pass"), @"
+        submitted          INITIALIZING             +1 initialize
+        init 2             CODING F001              2 features; +2 code F001, attempt 1, session 1
+        now 5
+        deadline           STOPPING                 stopping: the deadline passed; end jobs
+        retry 2            STOPPING
+        retry              STOPPING
+        pass               CODING F002              F001 passed; retry accepted; +3 code F002, attempt 1, session 2
+        ");
+}
+
+#[test]
+fn a_state_that_an_older_program_wrote_is_read() {
+    let mut story = Play::new(false);
+    story.tell("submitted; died");
+    let mut old = serde_json::to_value(&story.state).unwrap();
+    assert!(old.as_object_mut().unwrap().remove("retry_from").is_some());
+    assert_eq!(serde_json::from_value::<TaskState>(old).unwrap(), story.state);
+    let old: Input = serde_json::from_str("{\"input\":\"retry\",\"by\":\"ada\"}").unwrap();
+    assert_eq!(old, Input::Retry { by: "ada".to_owned(), from: None });
 }

@@ -46,7 +46,7 @@ fn late_inputs_are_consumed_in_every_state() {
         job 1: failed      CODING F001              ignored: job 1 is not awaited any more
         job 1: died        CODING F001              ignored: job 1 is not awaited any more
         job 1: ended       CODING F001              ignored: job 1 is not awaited any more
-        retry              CODING F001              ignored: the task is at work
+        retry              CODING F001              ignored: the task is running; only one that failed or needs a review can be retried
         deadline           STOPPING                 stopping: the deadline passed; end jobs
         cancel             STOPPING                 stopping: cancelled by ada; end jobs
         ");
@@ -59,7 +59,7 @@ fn late_inputs_are_consumed_in_every_state() {
         job 1: failed      COMPLETED                ignored: job 1 is not awaited any more
         job 1: died        COMPLETED                ignored: job 1 is not awaited any more
         job 1: ended       COMPLETED                ignored: job 1 is not awaited any more
-        retry              COMPLETED                ignored: only a failed or reviewed task can be retried
+        retry              COMPLETED                ignored: the task is completed; there is nothing to retry
         deadline           COMPLETED                ignored: the task is over
         cancel             COMPLETED                ignored: the task is over
         ");
@@ -71,7 +71,7 @@ fn late_inputs_are_consumed_in_every_state() {
         job 1: failed      STOPPING                 ignored: job 1 is not awaited any more
         job 1: died        STOPPING                 ignored: job 1 is not awaited any more
         job 1: ended       STOPPING                 ignored: job 1 is not awaited any more
-        retry              STOPPING                 ignored: the task is being cancelled
+        retry              STOPPING                 ignored: the task was cancelled, and stays so; submit its objective again
         deadline           STOPPING                 ignored: the task is stopping
         cancel             STOPPING                 ignored: the task is being cancelled
         ");
