@@ -17,9 +17,6 @@ use super::endpoint::Endpoint;
 use super::slots::SlotHolder;
 use super::{Failure, Interruption, Workshop};
 
-/// Where neither configuration nor server says how long the model's context is.
-pub(super) const DEFAULT_CONTEXT_TOKENS: u64 = 32_768;
-
 /// One execution of one job.
 pub(crate) struct JobContext {
     /// The claim.
@@ -82,10 +79,13 @@ impl JobContext {
         self.spent_ms
     }
 
-    /// Tokens that a prompt may have.
+    /// Tokens that a prompt may have; none while nobody knows the length of the context, which no endpoint that
+    /// serves is without.
     pub(crate) fn prompt_budget(&self) -> u64 {
-        let context = self.endpoint.client.context_tokens().unwrap_or(DEFAULT_CONTEXT_TOKENS);
-        nightforge_llm::prompt_budget(context, self.sampling.max_tokens)
+        let client = &self.endpoint.client;
+        let server = client.server().unwrap_or(nightforge_llm::ServerKind::Other);
+        let context = client.context_tokens();
+        context.map_or(0, |context| nightforge_llm::prompt_budget(context, self.sampling.max_tokens, server))
     }
 
     /// The ordinal of the next step.

@@ -1,16 +1,21 @@
-//! The worker's endpoint: parked while it can't serve, probed until it can.
+//! The worker's endpoint: parked while it can't serve, looked at until it can, and before a call when it has been
+//! silent.
+
+mod watch;
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nightforge_domain::JobId;
-use nightforge_llm::{Client, Probe};
+use nightforge_domain::fault::FaultClass;
+use nightforge_llm::{CallError, Client, EndpointState, Sighting};
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
-const FIRST_PROBE: Duration = Duration::from_millis(500);
-const SLOWEST_PROBE: Duration = Duration::from_secs(10);
+pub(crate) use watch::Watch;
+
+/// A server that was heard of so lately is called without another look.
+const FRESH: Duration = Duration::from_secs(2);
 
 /// One endpoint and whether jobs may be claimed for it.
 pub(crate) struct Endpoint {
@@ -26,6 +31,8 @@ pub(crate) struct Endpoint {
 struct State {
     /// Why no job is claimed, while that is so.
     parked: Option<String>,
+    /// When it was last seen able to serve: by a look, or by an answer.
+    heard: Option<Instant>,
     /// Times that it was parked since its last good answer: a server whose probe is fine and whose calls fail is
     /// asked less and less often.
     strikes: u32,
@@ -34,13 +41,18 @@ struct State {
 }
 
 impl Endpoint {
-    /// An endpoint that has not been probed: parked until it answers.
+    /// An endpoint that has not been looked at: parked until it answers.
     pub(crate) fn new(client: Client, url: String) -> Self {
-        let state = State { parked: Some("not probed yet".to_owned()), strikes: 0, refused: HashSet::new() };
+        let state = State {
+            parked: Some("not looked at yet".to_owned()),
+            heard: None,
+            strikes: 0,
+            refused: HashSet::new(),
+        };
         Self { client, url, state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// No job is claimed until a probe finds the endpoint ready.
+    /// A call failed: no job is claimed until a look finds the endpoint ready.
     pub(crate) fn park(&self, reason: &str) {
         let mut state = self.lock();
         if state.parked.is_none() {
@@ -48,12 +60,14 @@ impl Endpoint {
             tracing::warn!(endpoint = %self.url, reason, "endpoint parked; its jobs wait");
         }
         state.parked = Some(reason.to_owned());
+        state.heard = None;
         self.changed.notify_waiters();
     }
 
     /// A call was answered.
     pub(crate) fn served(&self) {
         let mut state = self.lock();
+        state.heard = Some(Instant::now());
         state.strikes = 0;
         state.refused.clear();
     }
@@ -65,20 +79,25 @@ impl Endpoint {
         state.refused.len()
     }
 
-    fn is_parked(&self) -> bool {
-        self.lock().parked.is_some()
-    }
-
-    /// How long after it was parked the first probe is sent.
-    fn first_wait(&self) -> Duration {
-        match self.lock().strikes {
-            0 | 1 => Duration::ZERO,
-            strikes => FIRST_PROBE.saturating_mul(1 << strikes.min(16)).min(SLOWEST_PROBE),
+    /// Before a call: looks at a server that has not been heard of for 2 s, and loads a model that is not loaded.
+    ///
+    /// # Errors
+    /// When it can't serve now, with what a look found.
+    pub(crate) async fn check_before_call(&self) -> Result<(), CallError> {
+        if self.lock().heard.is_some_and(|heard| heard.elapsed() < FRESH) {
+            return Ok(());
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut seen = self.client.look().await;
+        if seen.state == EndpointState::Cold {
+            tracing::info!(endpoint = %self.url, "the model is not loaded; loading it");
+            self.client.load().await?;
+            seen = self.client.look().await;
+        }
+        if !seen.state.can_be_asked() {
+            return Err(unable(seen));
+        }
+        self.lock().heard = Some(Instant::now());
+        Ok(())
     }
 
     /// Waits until jobs may be claimed.
@@ -92,39 +111,53 @@ impl Endpoint {
         }
     }
 
-    /// Probes the endpoint while it is parked, until `stop`.
-    pub(crate) async fn watch(&self, stop: CancellationToken) {
-        let mut wait = Duration::ZERO;
-        let mut said = String::new();
-        loop {
-            let changed = self.changed.notified();
-            if !self.is_parked() {
-                tokio::select! {
-                    () = changed => wait = self.first_wait(),
-                    () = stop.cancelled() => return,
-                }
-                continue;
-            }
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = stop.cancelled() => return,
-            }
-            match self.client.probe().await {
-                Probe::Ready { .. } => {
-                    tracing::info!(endpoint = %self.url, "endpoint ready");
-                    self.lock().parked = None;
-                    self.changed.notify_waiters();
-                    said.clear();
-                }
-                other => {
-                    let message = other.to_string();
-                    if message != said {
-                        tracing::warn!(endpoint = %self.url, "{message}");
-                        said = message;
-                    }
-                }
-            }
-            wait = (wait * 2).clamp(FIRST_PROBE, SLOWEST_PROBE);
+    fn is_parked(&self) -> bool {
+        self.lock().parked.is_some()
+    }
+
+    /// A look found it able to serve.
+    fn unpark(&self) {
+        let mut state = self.lock();
+        state.heard = Some(Instant::now());
+        if state.parked.take().is_some() {
+            tracing::info!(endpoint = %self.url, "endpoint ready");
+            self.changed.notify_waiters();
         }
     }
+
+    /// A look found it unable to serve, which is no fault of a call.
+    fn withdraw(&self, reason: &str) {
+        let mut state = self.lock();
+        if state.parked.as_deref() != Some(reason) {
+            tracing::warn!(endpoint = %self.url, "{reason}");
+        }
+        state.parked = Some(reason.to_owned());
+        state.heard = None;
+    }
+
+    /// How often it was parked since its last good answer.
+    fn strikes(&self) -> u32 {
+        self.lock().strikes
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a look at a server that can't serve means for the call that was about to be made.
+fn unable(seen: Sighting) -> CallError {
+    let class = match seen.state {
+        EndpointState::Cold | EndpointState::Loading => FaultClass::Loading,
+        EndpointState::AuthNeeded => FaultClass::Auth,
+        // A person has to do something: none of these is over by waiting.
+        EndpointState::Alive
+        | EndpointState::WrongModel
+        | EndpointState::ContextTooSmall
+        | EndpointState::ContextUnknown => FaultClass::ModelMissing,
+        EndpointState::Unreachable | EndpointState::Ready | EndpointState::Busy | EndpointState::Degraded => {
+            FaultClass::ServerDown
+        }
+    };
+    CallError { class, message: seen.message, status: None, retry_after: None, usage: None }
 }

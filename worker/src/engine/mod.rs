@@ -6,6 +6,7 @@ mod execution;
 mod failure;
 mod lease;
 mod model;
+mod poll;
 mod slots;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -27,6 +27,8 @@ impl JobContext {
         request.max_reasks = self.claim.task.limits.max_retries;
         let (observer, booked) = self.book_calls();
         let slot = self.slot().await?;
+        request.slot = slot.number();
+        self.endpoint.check_before_call().await?;
         let answer = self.endpoint.client.structured::<T>(&request, &limits, &observer).await;
         drop(slot);
         drop(observer);

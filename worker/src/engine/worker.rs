@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use nightforge_domain::{BootId, ModelName};
-use nightforge_llm::{Client, EndpointConfig, Sampling, TimeLimits};
+use nightforge_llm::{Client, EndpointConfig, EndpointState, ModeRule, Sampling, TimeLimits};
 use nightforge_queue::{Bells, ModelBells};
-use nightforge_store::{Claim, Store, StoreError};
+use nightforge_store::{Claim, EndpointReport, Store, StoreError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::context::DEFAULT_CONTEXT_TOKENS;
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Watch};
 use super::execution::{Execution, Workshop};
 use super::lease::{Lease, Leases};
+use super::poll;
 use super::slots::Slots;
 use crate::sandbox::Sandbox;
 use crate::{branch, retention};
@@ -57,6 +57,8 @@ pub struct WorkerConfig {
     pub sandbox: SandboxRule,
     /// How models are sampled; the seed is set per step.
     pub sampling: Sampling,
+    /// How the model is asked for tool calls. Default: whatever a first few tiny calls find to work.
+    pub mode: ModeRule,
     /// Time limits of one model call; the whole call is limited by the task.
     pub time_limits: TimeLimits,
     /// How long a claim holds without renewal. Default 15 s.
@@ -65,6 +67,8 @@ pub struct WorkerConfig {
     pub sticky: Duration,
     /// How long a step in flight may take at shutdown. Default 30 s.
     pub grace: Duration,
+    /// Whether jobs are noticed by polling, because no bell of the scheduler arrives. Default false.
+    pub polls: bool,
 }
 
 impl WorkerConfig {
@@ -80,10 +84,12 @@ impl WorkerConfig {
             jobs_per_slot: 2,
             sandbox: SandboxRule::Required,
             sampling: Sampling::default(),
+            mode: ModeRule::Auto,
             time_limits: TimeLimits::default(),
             lease: Duration::from_secs(15),
             sticky: Duration::from_secs(1),
             grace: Duration::from_secs(30),
+            polls: false,
         }
     }
 }
@@ -111,13 +117,6 @@ pub async fn run(
         }
     };
     let client = Client::new(config.endpoint.clone()).context("the worker's endpoint")?;
-    if client.context_tokens().is_none() {
-        tracing::warn!(
-            endpoint = %config.endpoint.url,
-            assumed = DEFAULT_CONTEXT_TOKENS,
-            "the model's context length is not configured; set `context` to what its server has loaded"
-        );
-    }
     let endpoint = Arc::new(Endpoint::new(client, config.endpoint.url.clone()));
     let leases_stop = CancellationToken::new();
     let _stop_leases = leases_stop.clone().drop_guard();
@@ -134,12 +133,21 @@ pub async fn run(
     });
     let background = CancellationToken::new();
     let _stop_background = background.clone().drop_guard();
-    tokio::spawn({
-        let (endpoint, stop) = (Arc::clone(&endpoint), background.clone());
-        async move { endpoint.watch(stop).await }
-    });
+    let watch = Watch {
+        endpoint: Arc::clone(&endpoint),
+        store: store.clone(),
+        report: first_report(&config),
+        mode: config.mode,
+        time_limits: config.time_limits.clone(),
+        mode_is_chosen: false,
+    };
+    tokio::spawn(watch.run(background.clone()));
     tokio::spawn(branch::keep(store.clone(), config.data.clone(), background.clone()));
     tokio::spawn(retention::keep(store.clone(), config.data.clone(), background.clone()));
+
+    if config.polls {
+        tokio::spawn(poll::ring(store.clone(), bells.clone(), config.model.clone(), background.clone()));
+    }
 
     let mut executions = JoinSet::new();
     let claims =
@@ -254,6 +262,21 @@ impl Claims<'_> {
                 (claim, lease)
             })
         }))
+    }
+}
+
+/// What stands in every report of the endpoint.
+fn first_report(config: &WorkerConfig) -> EndpointReport {
+    EndpointReport {
+        boot: config.boot.clone(),
+        url: config.endpoint.url.clone(),
+        model: config.model.clone(),
+        gpu: config.gpu.clone(),
+        slots: config.slots,
+        server: None,
+        state: EndpointState::Unreachable.as_str().to_owned(),
+        message: None,
+        context_tokens: config.endpoint.context_tokens,
     }
 }
 

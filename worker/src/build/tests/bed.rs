@@ -74,6 +74,7 @@ pub(crate) fn claim(job: u32, fence: i64) -> Claim {
         seq: 0,
         stopping: false,
         paused: false,
+        paused_by: None,
         deadline: None,
         head: None,
         report: None,

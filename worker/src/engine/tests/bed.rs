@@ -103,8 +103,8 @@ impl Bed {
         EndpointConfig {
             url: self.model.url(),
             model: MODEL.to_owned(),
-            api_key: None,
             context_tokens: Some(32_768),
+            ..EndpointConfig::default()
         }
     }
 

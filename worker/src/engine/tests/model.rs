@@ -106,6 +106,10 @@ pub(crate) fn last_message(request: &Value) -> String {
 
 /// An answer waits for its turn when the script has run out, until its client goes away.
 async fn chat(State(script): State<Arc<Script>>, Json(request): Json<Value>) -> Response {
+    // A worker's first small call, which no story is about.
+    if request["response_format"]["json_schema"]["name"] == "ModeProbe" {
+        return stream(&json!({"thought": "t", "action": {"tool": "list_files", "path": "docs"}}));
+    }
     script.asked.lock().unwrap().push(request);
     script.came.notify_waiters();
     let reply = script.replies.lock().unwrap().pop_front();

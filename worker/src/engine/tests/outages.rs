@@ -29,7 +29,9 @@ async fn a_server_that_is_down_at_the_start_costs_nothing_and_is_noticed_when_it
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_away_parks_its_jobs_until_it_is_back() {
     let mut bed = Bed::new([]).await;
-    let config = bed.config();
+    let mut config = bed.config();
+    // The call in flight is not cut by its server's end: its connection stays open, and silent.
+    config.time_limits.first_token = Duration::from_secs(1);
     let job = JobId { task: bed.task(Limits::default()).await, no: JobNo(1) };
     let worker = bed.worker(config);
     bed.model.until_asked(1).await;
