@@ -6,6 +6,8 @@ use nightforge_domain::{AgentModels, Limits, ModelName};
 use nightforge_queue::Bells;
 use nightforge_store::Store;
 
+use crate::waiting::Floor;
+
 /// Everything that the HTTP interface needs.
 #[derive(Debug, Clone)]
 pub struct Api {
@@ -21,19 +23,24 @@ pub struct Api {
     pub defaults: Limits,
 }
 
-/// The configured models.
+/// The configured models; those that live workers announce are known beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Models {
-    /// Every model that a worker serves.
+    /// Every model of this process's configuration.
     pub known: Vec<KnownModel>,
-    /// Which model each agent calls, unless a task names another one.
-    pub agents: AgentModels,
+    /// Which model each agent calls, unless a task names another one. Without it, every agent calls the only model
+    /// that there is.
+    pub agents: Option<AgentModels>,
 }
 
 impl Models {
-    /// Whether a worker serves this model.
-    pub fn knows(&self, name: &ModelName) -> bool {
-        self.known.iter().any(|model| model.name == *name)
+    /// Every model that tasks can ask for, by name, each once: configured, or announced by a live worker.
+    pub(crate) fn names(&self, floor: &Floor) -> Vec<ModelName> {
+        let mut names = floor.announced();
+        names.extend(self.known.iter().map(|model| model.name.clone()));
+        names.sort();
+        names.dedup();
+        names
     }
 }
 

@@ -33,12 +33,25 @@ pub(crate) fn object(
     let value: Value = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_json(format!("{error}; send a JSON object")))?;
     let Value::Object(fields) = value else {
-        return Err(Problem::bad_json(
-            "the body is JSON, but not an object; send {\"kind\": …, \"objective\": …}",
-        ));
+        return Err(Problem::bad_json(format!(
+            "the body is JSON, but not an object; send one with {}",
+            known.join(", ")
+        )));
     };
     refuse_unknown(fields.keys(), "", known)?;
     Ok(fields.into_iter().collect())
+}
+
+/// Likewise, but no body at all stands for an empty object.
+pub(crate) fn optional_object(
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+    known: &[&str],
+) -> Result<BTreeMap<String, Value>, Problem> {
+    match body {
+        Ok(body) if body.is_empty() => Ok(BTreeMap::new()),
+        body => object(headers, body, known),
+    }
 }
 
 /// Names the first key that is not known.

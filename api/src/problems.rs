@@ -1,7 +1,8 @@
 //! Every error that the interface answers with, in one list. The names are a promise to clients.
 
 use axum::http::StatusCode;
-use nightforge_domain::{Kind, ModelName, Objective, TaskId};
+use nightforge_domain::state::RetryRefusal;
+use nightforge_domain::{JobId, JobState, Kind, ModelName, Objective, TaskId};
 
 use crate::problem::Problem;
 
@@ -38,8 +39,10 @@ impl Problem {
     }
 
     pub(crate) fn no_such_route(path: &str) -> Self {
-        let detail =
-            format!("there is nothing at `{}`; tasks are at /api/tasks, models at /api/models", shown(path));
+        let detail = format!(
+            "there is nothing at `{}`; tasks are at /api/tasks, queues at /api/queues, models at /api/models",
+            shown(path)
+        );
         Self::new(StatusCode::NOT_FOUND, "no-such-route", "There is nothing at this path", detail)
     }
 
@@ -124,11 +127,41 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-priority", "There is no such priority", detail)
     }
 
-    pub(crate) fn unknown_model(name: &str, known: &[&ModelName]) -> Self {
-        let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
-        let detail =
-            format!("no worker serves a model named `{}`; configured: {}", shown(name), known.join(", "));
+    pub(crate) fn unknown_model(name: &str, known: &[ModelName]) -> Self {
+        let known: Vec<&str> = known.iter().map(ModelName::as_str).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let detail = format!(
+            "no model named `{}` is configured, and no live worker serves one; known: {known}",
+            shown(name)
+        );
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-model", "There is no such model", detail)
+    }
+
+    pub(crate) fn model_not_named(known: &[ModelName]) -> Self {
+        let detail = match known {
+            [] => "no model is configured here, and no live worker serves one; start a worker, or give this server a \
+                   nightforge.toml with [models.NAME]"
+                .to_owned(),
+            known => format!(
+                "several models are served ({}) and none is configured here; name one in the field `model`",
+                known.iter().map(ModelName::as_str).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "model-not-named", "Which model is not clear", detail)
+    }
+
+    pub(crate) fn context_too_small(model: &ModelName, tokens: u64, kind: Kind) -> Self {
+        let detail = format!(
+            "every known endpoint of model `{model}` has a context of {tokens} tokens or less, and a task of kind \
+             {kind} needs {} at least; load the model with a longer context, or name another model",
+            kind.min_context_tokens()
+        );
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "context-too-small",
+            "The model's context is too small for this kind of task",
+            detail,
+        )
     }
 
     pub(crate) fn bad_deadline(detail: impl Into<String>) -> Self {
@@ -172,8 +205,35 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "no-report-yet", "There is no report yet", detail)
     }
 
-    pub(crate) fn already_over(task: TaskId, status: &str) -> Self {
-        let detail = format!("task {task} is {status} already; there is nothing to cancel");
+    pub(crate) fn not_a_job(task: &TaskId, job: &str) -> Self {
+        let detail = format!(
+            "`{}` is not the number of a job; /api/tasks/{task}/jobs lists those that there are",
+            shown(job)
+        );
+        Self::new(StatusCode::NOT_FOUND, "unknown-job", "There is no such job", detail)
+    }
+
+    pub(crate) fn unknown_queue<'k>(what: &str, name: &str, known: impl Iterator<Item = &'k str>) -> Self {
+        let known: Vec<&str> = known.collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let detail = format!("there is no {what} `{}`; known: {known}", shown(name));
+        Self::new(StatusCode::NOT_FOUND, "unknown-queue", "There is no such queue", detail)
+    }
+
+    pub(crate) fn not_dead(job: &JobId, state: JobState) -> Self {
+        let detail = format!("job {job} is {state}, not a dead letter; /api/dead lists those that there are");
+        Self::new(StatusCode::CONFLICT, "not-dead", "The job is not a dead letter", detail)
+            .about(job.task.clone())
+    }
+
+    pub(crate) fn not_retried(task: TaskId, refusal: &RetryRefusal) -> Self {
+        let detail = format!("task {task} can't be retried: {refusal}");
+        Self::new(StatusCode::CONFLICT, "not-retried", "The task can't be retried as things stand", detail)
+            .about(task)
+    }
+
+    pub(crate) fn already_over(task: TaskId, status: &str, verb: &str) -> Self {
+        let detail = format!("task {task} is {status} already; there is nothing to {verb}");
         Self::new(StatusCode::CONFLICT, "already-over", "The task is over", detail).about(task)
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use nightforge_domain::{Status, TaskId};
 use nightforge_store::{Store, StoreError, TaskFilter};
 
+use crate::waiting::Floor;
 use crate::{TaskPage, TaskView};
 
 /// Which tasks a page shows, newest first.
@@ -36,9 +37,10 @@ pub async fn read_page(store: &Store, data: &Path, wanted: &PageRequest) -> Resu
     let more = rows.len() > wanted.limit as usize;
     rows.truncate(wanted.limit as usize);
     let next = rows.last().filter(|_| more).map(|row| row.id.clone());
+    let floor = Floor::look(store).await?;
     let mut tasks = Vec::with_capacity(rows.len());
     for row in rows {
-        tasks.push(TaskView::of(store, data, row).await?);
+        tasks.push(TaskView::of(store, data, &floor, row).await?);
     }
     Ok(TaskPage { tasks, next })
 }

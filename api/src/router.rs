@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 
 use crate::guard::{Authorities, stand_before};
 use crate::problem::Problem;
-use crate::{Api, json_body, submit, tasks};
+use crate::{Api, asking, dead_letters, json_body, models, queues, submit, tasks, workers};
 
 /// A database that has not answered after this long is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -20,7 +20,7 @@ pub(crate) fn router(api: Arc<Api>, authorities: Authorities) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
-        .route("/api/models", get(tasks::models))
+        .route("/api/models", get(models::list))
         .route("/api/tasks", get(tasks::list).post(submit::submit))
         .route("/api/tasks/{id}", get(tasks::one))
         .route("/api/tasks/{id}/events", get(tasks::events))
@@ -28,7 +28,20 @@ pub(crate) fn router(api: Arc<Api>, authorities: Authorities) -> Router {
         .route("/api/tasks/{id}/steps", get(tasks::steps))
         .route("/api/tasks/{id}/features", get(tasks::features))
         .route("/api/tasks/{id}/report", get(tasks::report))
-        .route("/api/tasks/{id}/cancel", post(tasks::cancel))
+        .route("/api/tasks/{id}/cancel", post(asking::cancel))
+        .route("/api/tasks/{id}/retry", post(asking::retry))
+        .route("/api/tasks/{id}/pause", post(asking::pause))
+        .route("/api/tasks/{id}/resume", post(asking::resume))
+        .route("/api/queues", get(queues::list))
+        .route("/api/queues/{model}/pause", post(queues::pause_model))
+        .route("/api/queues/{model}/resume", post(queues::resume_model))
+        .route("/api/queues/kinds/{kind}/pause", post(queues::pause_kind))
+        .route("/api/queues/kinds/{kind}/resume", post(queues::resume_kind))
+        .route("/api/workers", get(workers::list))
+        .route("/api/dead", get(dead_letters::list))
+        .route("/api/dead/retry", post(dead_letters::retry_all))
+        .route("/api/dead/{task}/{job}/retry", post(dead_letters::retry))
+        .route("/api/dead/{task}/{job}/drop", post(dead_letters::dismiss))
         .fallback(async |request: Request| Problem::no_such_route(request.uri().path()))
         .method_not_allowed_fallback(async |request: Request| {
             Problem::wrong_method(request.method().as_str(), request.uri().path())

@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::problem::Problem;
+use crate::waiting::Floor;
 use crate::{Api, TaskView, check_limits, json_body};
 
 /// Whose tasks they are while there are no tokens.
@@ -97,18 +98,19 @@ pub(crate) async fn submit(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(StatusCode, Json<TaskView>), Problem> {
     let mut fields = json_body::object(&headers, body, &SubmitBody::FIELDS)?;
+    let floor = Floor::look(&api.store).await?;
     let new = NewTask {
         kind: kind(&mut fields)?,
         objective: objective(&mut fields)?,
         owner: OWNER.to_owned(),
         priority: priority(&mut fields)?,
-        models: models(&mut fields, &api)?,
+        models: models(&mut fields, &api, &floor)?,
         limits: limits(&mut fields, &api.defaults)?,
         approve: false,
         deadline: deadline(&mut fields)?,
         idempotency_key: idempotency_key(&headers)?,
     };
-    refuse_past_deadline(&api, &new).await?;
+    refuse_what_cannot_be_kept(&api, &floor, &new).await?;
     let submitted = api.store.submit(&new).await?;
     // Also for a repeated request: the first answer may have been lost together with its bell.
     api.bells.ring(Bell::Task(submitted.task.clone()));
@@ -154,17 +156,18 @@ fn priority(fields: &mut Fields) -> Result<Priority, Problem> {
     })
 }
 
-fn models(fields: &mut Fields, api: &Api) -> Result<AgentModels, Problem> {
+fn models(fields: &mut Fields, api: &Api, floor: &Floor) -> Result<AgentModels, Problem> {
+    let known = api.models.names(floor);
     let Some(text) = json_body::field::<String>(fields, "model", "the name of a model")? else {
-        return Ok(api.models.agents.clone());
+        return match (&api.models.agents, known.as_slice()) {
+            (Some(agents), _) => Ok(agents.clone()),
+            (None, [only]) => Ok(AgentModels { initializer: only.clone(), coder: only.clone() }),
+            (None, known) => Err(Problem::model_not_named(known)),
+        };
     };
-    let known = || {
-        Problem::unknown_model(&text, &api.models.known.iter().map(|model| &model.name).collect::<Vec<_>>())
+    let Some(name) = known.iter().find(|name| name.as_str() == text).cloned() else {
+        return Err(Problem::unknown_model(&text, &known));
     };
-    let name: ModelName = text.parse().map_err(|_| known())?;
-    if !api.models.knows(&name) {
-        return Err(known());
-    }
     Ok(AgentModels { initializer: name.clone(), coder: name })
 }
 
@@ -207,19 +210,28 @@ fn deadline(fields: &mut Fields) -> Result<Option<Millis>, Problem> {
     }
 }
 
-/// A deadline that has passed would end the task before it began. A repeated request is not judged again: it gets
-/// the task that the first one made.
-async fn refuse_past_deadline(api: &Api, new: &NewTask) -> Result<(), Problem> {
-    let Some(deadline) = new.deadline else { return Ok(()) };
-    if deadline > api.store.now().await? {
-        return Ok(());
-    }
+/// A deadline that has passed would end the task before it began, and a model with too small a context could not do
+/// it. A repeated request is not judged again: it gets the task that the first one made.
+async fn refuse_what_cannot_be_kept(api: &Api, floor: &Floor, new: &NewTask) -> Result<(), Problem> {
+    let Err(refusal) = can_be_kept(floor, new) else { return Ok(()) };
     let made = match &new.idempotency_key {
         Some(key) => api.store.task_by_key(&new.owner, key).await?,
         None => None,
     };
-    if made.is_none() {
+    if made.is_some() { Ok(()) } else { Err(refusal) }
+}
+
+fn can_be_kept(floor: &Floor, new: &NewTask) -> Result<(), Problem> {
+    if new.deadline.is_some_and(|deadline| deadline <= floor.now) {
         return Err(Problem::bad_deadline("the deadline is in the past; name a later one, or none"));
+    }
+    for model in [&new.models.initializer, &new.models.coder] {
+        match floor.largest_context(model) {
+            Some(tokens) if tokens < new.kind.min_context_tokens() => {
+                return Err(Problem::context_too_small(model, tokens, new.kind));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

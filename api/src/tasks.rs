@@ -1,29 +1,25 @@
-//! Reading tasks and what belongs to them, and asking for their end.
+//! Reading tasks and what belongs to them.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::IntoResponse;
 use nightforge_domain::build::Feature;
 use nightforge_domain::{JobId, JobNo, Status, Step, TaskId};
-use nightforge_queue::Bell;
-use nightforge_store::{AskError, JobRow};
+use nightforge_store::JobRow;
 use serde_json::{Value, json};
 
 use crate::problem::Problem;
 use crate::query::{Parameters, RawQuery};
 use crate::views::moment;
-use crate::{Api, EventPage, ModelPage, ModelView, PageRequest, TaskPage, TaskView, read_page, resolve_id};
+use crate::{Api, EventPage, PageRequest, TaskPage, TaskView, read_page, resolve_id};
 
-/// Who asks, while there are no tokens.
-const BY: &str = "local";
+pub(crate) type IdInPath = Result<Path<String>, PathRejection>;
 
-type IdInPath = Result<Path<String>, PathRejection>;
-
-async fn resolve(api: &Api, id: IdInPath) -> Result<TaskId, Problem> {
+pub(crate) async fn resolve(api: &Api, id: IdInPath) -> Result<TaskId, Problem> {
     // A path that is no UTF-8 names no task.
     let id = id.map_or_else(|_| String::new(), |Path(id)| id);
     Ok(resolve_id(&api.store, &id).await?)
@@ -96,35 +92,6 @@ pub(crate) async fn report(State(api): State<Arc<Api>>, id: IdInPath) -> Result<
     let id = resolve(&api, id).await?;
     let text = api.store.task(&id).await?.report.ok_or_else(|| Problem::no_report_yet(&id))?;
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text))
-}
-
-pub(crate) async fn cancel(
-    State(api): State<Arc<Api>>,
-    id: IdInPath,
-) -> Result<(StatusCode, Json<TaskView>), Problem> {
-    let id = resolve(&api, id).await?;
-    api.store.ask_cancel(&id, BY).await.map_err(|error| match error {
-        AskError::Over(status) => Problem::already_over(id.clone(), &status),
-        AskError::Store(error) => error.into(),
-    })?;
-    api.bells.ring(Bell::Task(id.clone()));
-    Ok((StatusCode::ACCEPTED, Json(TaskView::load(&api.store, &api.data, &id).await?)))
-}
-
-pub(crate) async fn models(State(api): State<Arc<Api>>) -> Result<Json<ModelPage>, Problem> {
-    let queues = api.store.queues().await?;
-    let view = |model: &crate::KnownModel| {
-        let queue = queues.iter().find(|queue| queue.model == model.name.as_str());
-        ModelView {
-            name: model.name.clone(),
-            server_name: model.server_name.clone(),
-            endpoints: model.endpoints.clone(),
-            ready: queue.map_or(0, |queue| queue.ready),
-            running: queue.map_or(0, |queue| queue.running),
-        }
-    };
-    let models = api.models.known.iter().map(view).collect();
-    Ok(Json(ModelPage { models, agents: api.models.agents.clone() }))
 }
 
 /// A job from outside. The worker's boot id tells two runs of a worker apart.

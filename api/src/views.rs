@@ -4,11 +4,13 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use nightforge_domain::state::Life;
+use nightforge_domain::waiting::WaitReason;
 use nightforge_domain::{AgentModels, Kind, Limits, Millis, ModelName, Priority, Status, TaskId};
 use nightforge_store::{EventRow, Store, StoreError, TaskRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::waiting::Floor;
 use crate::{ReportFiles, repository_path};
 
 /// A task. Times are RFC 3339 in UTC.
@@ -30,6 +32,8 @@ pub struct TaskView {
     pub priority: Priority,
     /// Nothing new is claimed while this is set.
     pub paused: bool,
+    /// Who paused it, where that is known.
+    pub paused_by: Option<String>,
     /// When it was accepted.
     pub created_at: Timestamp,
     /// When anything last changed.
@@ -54,6 +58,26 @@ pub struct TaskView {
     pub report: Option<String>,
     /// Why it stops or stopped early.
     pub reason: Option<String>,
+    /// Why it does not go on now; empty when it does, or is over.
+    #[serde(default)]
+    pub waiting: Vec<WaitView>,
+}
+
+/// One reason for which a task does not go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitView {
+    /// A name that never changes its meaning, such as `no-worker`.
+    pub reason: String,
+    /// A few words.
+    pub short: String,
+    /// A sentence for people, with what to do.
+    pub message: String,
+}
+
+impl From<WaitReason> for WaitView {
+    fn from(reason: WaitReason) -> Self {
+        Self { reason: reason.name().to_owned(), short: reason.short(), message: reason.to_string() }
+    }
 }
 
 /// How many features there are.
@@ -85,14 +109,21 @@ impl TaskView {
     /// [`StoreError::NoTask`] when there is none.
     pub async fn load(store: &Store, data: &Path, task: &TaskId) -> Result<Self, StoreError> {
         let row = store.task(task).await?;
-        Self::of(store, data, row).await
+        let floor = Floor::look(store).await?;
+        Self::of(store, data, &floor, row).await
     }
 
     /// The view of a row.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn of(store: &Store, data: &Path, row: TaskRow) -> Result<Self, StoreError> {
+    pub(crate) async fn of(
+        store: &Store,
+        data: &Path,
+        floor: &Floor,
+        row: TaskRow,
+    ) -> Result<Self, StoreError> {
+        let waiting = floor.why(store, &row).await?.into_iter().map(WaitView::from).collect();
         let spent = store.spent(&row.id).await?;
         let (passed, total) = row.state.build().map_or((0, 0), nightforge_domain::build::Build::progress);
         let reason = match &row.state.life {
@@ -112,6 +143,7 @@ impl TaskView {
                 model_ms: spent.model_ms,
             },
             reason,
+            waiting,
             id: row.id,
             kind: row.kind,
             objective: row.objective,
@@ -120,6 +152,7 @@ impl TaskView {
             phase: row.phase,
             priority: row.priority,
             paused: row.paused,
+            paused_by: row.paused_by,
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),
             finished_at: row.finished_at.map(moment),
@@ -192,6 +225,6 @@ pub struct ModelView {
 pub struct ModelPage {
     /// The models.
     pub models: Vec<ModelView>,
-    /// The model of each agent, unless a task names another one.
-    pub agents: AgentModels,
+    /// The model of each agent, unless a task names another one; null where it is not configured.
+    pub agents: Option<AgentModels>,
 }

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod operating;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -8,6 +10,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use nightforge_domain::{Kind, Priority, Status};
 
 use crate::output::Format;
+
+pub(crate) use operating::{
+    Dead, DeadDrop, DeadList, DeadRetry, DeadVerb, Pause, Queue, QueueChange, QueueVerb, Resume, Retry,
+    Workers,
+};
 
 /// Where the server is looked for, unless told otherwise.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7700";
@@ -28,14 +35,17 @@ impl Arguments {
     pub(crate) fn read() -> Result<Self, clap::Error> {
         Self::try_parse().map_err(|refusal| {
             // The usage line of a refusal shows every option that is set, also by a variable, as if it were required.
-            let without_variables = Self::command()
-                .mut_subcommands(|verb| verb.mut_args(|arg| arg.env(Resettable::<OsStr>::Reset)));
+            let without_variables = without_variables(Self::command());
             match without_variables.try_get_matches() {
                 Err(told) if refusal.use_stderr() && told.kind() == refusal.kind() => told,
                 _ => refusal,
             }
         })
     }
+}
+
+fn without_variables(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| arg.env(Resettable::<OsStr>::Reset)).mut_subcommands(without_variables)
 }
 
 /// What to do.
@@ -45,6 +55,12 @@ pub(crate) enum Verb {
     Demo(Demo),
     /// Run everything in one process: HTTP interface, scheduler, a worker for each model server
     Up(Up),
+    /// Run the HTTP interface alone; schedulers and workers run elsewhere
+    Api(Api),
+    /// Run a scheduler alone: it advances tasks; any number may run
+    Scheduler(Scheduler),
+    /// Run a worker alone, pinned to one model server
+    Worker(Worker),
     /// Queue an objective
     Submit(Submit),
     /// List tasks, newest first
@@ -57,6 +73,24 @@ pub(crate) enum Verb {
     Events(Events),
     /// End a task early; what it has made so far is kept
     Cancel(Cancel),
+    /// Let a task go on that failed or needs a review; its dead and cancelled jobs run again from their journals
+    Retry(Retry),
+    /// Hold a task back; its running step is finished first
+    Pause(Pause),
+    /// Let a paused task go on
+    Resume(Resume),
+    /// Look at the queues of models and kinds of tasks, and hold them back
+    Queue(Queue),
+    /// Show live processes, what they see of their model servers, and the jobs that they run
+    Workers(Workers),
+    /// Look at dead letters, the jobs that no further try could help: retry them, or dismiss them
+    Dead(Dead),
+    /// Check what the roles need: data folder, database, Redis, model servers, sandbox, git, disk, clock
+    Doctor(Doctor),
+    /// Look at the settings
+    Config(Config),
+    /// Bring the database's schema up to date; every role does it at its start, too
+    Migrate(Migrate),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -82,17 +116,93 @@ pub(crate) struct Demo {
     pub(crate) output: OutputArgs,
 }
 
+/// Where the settings of a role come from.
 #[derive(Debug, Args)]
-pub(crate) struct Up {
+pub(crate) struct SettingsArgs {
     /// Configuration file [default: ./nightforge.toml, then nightforge/nightforge.toml in the XDG config folder]
     #[arg(long, value_name = "FILE", env = "NIGHTFORGE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// Address of the HTTP interface [default: 127.0.0.1:7700, or NIGHTFORGE_LISTEN]
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) listen: Option<SocketAddr>,
     /// Data folder [default: nightforge in the XDG data folder, or NIGHTFORGE_DATA]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    /// Address of the HTTP interface [default: 127.0.0.1:7700, or NIGHTFORGE_LISTEN]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Api {
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    /// Address of the HTTP interface [default: 127.0.0.1:7700, or NIGHTFORGE_LISTEN]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Scheduler {
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Worker {
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    /// The model whose jobs it takes [default: the only one that is configured]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The model's server, base URL ending in /v1 [default: the only one that is configured for the model]
+    #[arg(long, value_name = "URL")]
+    pub(crate) endpoint: Option<String>,
+    /// The GPU of that server; without --endpoint it chooses the configured endpoint with this GPU
+    #[arg(long, value_name = "GPU")]
+    pub(crate) gpu: Option<String>,
+    /// Model calls at a time [default: as configured, else 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) slots: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    pub(crate) action: ConfigAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigAction {
+    /// Print every setting, where it comes from, and passwords masked
+    Show(ConfigShow),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShow {
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Migrate {
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

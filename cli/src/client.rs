@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use nightforge_api::{EventPage, EventView, PageRequest, ProblemBody, SubmitBody, TaskPage, TaskView};
-use nightforge_domain::TaskId;
+use nightforge_api::{
+    BulkRetry, DeadLetterView, DeadPage, EventPage, EventView, KindView, PageRequest, ProblemBody, QueuePage,
+    QueueView, SubmitBody, TaskPage, TaskView, WorkerPage,
+};
+use nightforge_domain::{JobId, Kind, ModelName, TaskId};
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 
@@ -20,6 +24,19 @@ pub(crate) const EVENT_PAGE: u32 = 500;
 pub(crate) struct Client {
     http: reqwest::Client,
     base: Url,
+}
+
+/// Which dead letters to list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeadRequest {
+    /// Only of this task, whose id may be shortened.
+    pub(crate) task: Option<String>,
+    /// Only of this model.
+    pub(crate) model: Option<ModelName>,
+    /// Also those that were dismissed.
+    pub(crate) dropped: bool,
+    /// At most so many; 0 leaves it to the server.
+    pub(crate) limit: u32,
 }
 
 /// Why there is no answer of the kind that was asked for.
@@ -96,6 +113,71 @@ impl Client {
         self.json(self.request(Method::POST, &["tasks", task.as_str(), "cancel"])).await
     }
 
+    /// Asks for a retry, of everything or of one job and later ones.
+    pub(crate) async fn retry(&self, task: &TaskId, from: Option<u32>) -> Result<TaskView, ClientError> {
+        let request = self.request(Method::POST, &["tasks", task.as_str(), "retry"]);
+        self.json(request.json(&json!({ "from": from }))).await
+    }
+
+    /// Pauses a task, or lets it go on.
+    pub(crate) async fn set_paused(&self, task: &TaskId, paused: bool) -> Result<TaskView, ClientError> {
+        self.json(self.request(Method::POST, &["tasks", task.as_str(), pause_or_resume(paused)])).await
+    }
+
+    /// Every queue.
+    pub(crate) async fn queues(&self) -> Result<QueuePage, ClientError> {
+        self.json(self.request(Method::GET, &["queues"])).await
+    }
+
+    /// Pauses a model, or lets it go on.
+    pub(crate) async fn pause_model(
+        &self,
+        model: &ModelName,
+        paused: bool,
+    ) -> Result<QueueView, ClientError> {
+        self.json(self.request(Method::POST, &["queues", model.as_str(), pause_or_resume(paused)])).await
+    }
+
+    /// Pauses a kind of task, or lets it go on.
+    pub(crate) async fn pause_kind(&self, kind: Kind, paused: bool) -> Result<KindView, ClientError> {
+        self.json(self.request(Method::POST, &["queues", "kinds", kind.as_str(), pause_or_resume(paused)]))
+            .await
+    }
+
+    /// Live processes.
+    pub(crate) async fn workers(&self) -> Result<WorkerPage, ClientError> {
+        self.json(self.request(Method::GET, &["workers"])).await
+    }
+
+    /// Dead letters, latest first.
+    pub(crate) async fn dead(&self, wanted: &DeadRequest) -> Result<DeadPage, ClientError> {
+        let mut query = vec![("dropped", wanted.dropped.to_string())];
+        query.extend(wanted.task.as_ref().map(|task| ("task", task.clone())));
+        query.extend(wanted.model.as_ref().map(|model| ("model", model.to_string())));
+        if wanted.limit > 0 {
+            query.push(("limit", wanted.limit.to_string()));
+        }
+        self.json(self.with_query(&["dead"], &query)).await
+    }
+
+    /// Retries a dead letter and later jobs of its task.
+    pub(crate) async fn retry_dead(&self, job: &JobId) -> Result<TaskView, ClientError> {
+        let no = job.no.to_string();
+        self.json(self.request(Method::POST, &["dead", job.task.as_str(), &no, "retry"])).await
+    }
+
+    /// Retries every dead letter that was not dismissed, or only tells which.
+    pub(crate) async fn retry_all_dead(&self, dry_run: bool) -> Result<BulkRetry, ClientError> {
+        let request = self.request(Method::POST, &["dead", "retry"]);
+        self.json(request.json(&json!({ "dry_run": dry_run }))).await
+    }
+
+    /// Dismisses a dead letter.
+    pub(crate) async fn drop_dead(&self, job: &JobId) -> Result<DeadLetterView, ClientError> {
+        let no = job.no.to_string();
+        self.json(self.request(Method::POST, &["dead", job.task.as_str(), &no, "drop"])).await
+    }
+
     fn url(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -159,6 +241,10 @@ impl Client {
             self.base
         ))
     }
+}
+
+fn pause_or_resume(paused: bool) -> &'static str {
+    if paused { "pause" } else { "resume" }
 }
 
 impl From<ClientError> for Failure {

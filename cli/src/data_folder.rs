@@ -6,19 +6,41 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::{Exit, Failure};
 
-/// A data folder that this process runs on. Another process can't, until this is dropped or the process ends.
+/// A data folder that this process runs on: alone, or with others that share it, until this is dropped or the process
+/// ends.
 #[derive(Debug)]
 pub(crate) struct DataFolder {
     path: PathBuf,
     _lock: File,
 }
 
+/// Who else may run on the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// Nobody.
+    Alone,
+    /// Processes that share it, too.
+    Shared,
+}
+
 impl DataFolder {
-    /// Makes the folder where it is missing, and takes it.
+    /// Makes the folder where it is missing, and takes it for this process alone.
     ///
     /// # Errors
     /// When it can't be written to, or another process runs on it.
     pub(crate) fn take(path: &Path) -> Result<Self, Failure> {
+        Self::hold(path, Hold::Alone)
+    }
+
+    /// Makes the folder where it is missing, and takes it together with the other roles of one installation.
+    ///
+    /// # Errors
+    /// When it can't be written to, or a process runs on it that wants it alone.
+    pub(crate) fn share(path: &Path) -> Result<Self, Failure> {
+        Self::hold(path, Hold::Shared)
+    }
+
+    fn hold(path: &Path, hold: Hold) -> Result<Self, Failure> {
         let unusable = |error: &io::Error| {
             Failure::config(format!(
                 "the data folder {} can't be used: {error}; name another with --data, or make it a folder that you \
@@ -39,15 +61,23 @@ impl DataFolder {
             .write(true)
             .open(&lock_path)
             .map_err(|error| unusable(&error))?;
-        match lock.try_lock() {
+        let locked = match hold {
+            Hold::Alone => lock.try_lock(),
+            Hold::Shared => lock.try_lock_shared(),
+        };
+        match locked {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(taken(&path, &mut lock)),
+            Err(TryLockError::WouldBlock) => return Err(taken(&path, hold, &mut lock)),
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),
         }
+        // Those that share it would only overwrite each other's number.
         let name = |lock: &mut File| {
             lock.set_len(0)?;
             lock.rewind()?;
-            writeln!(lock, "{}", std::process::id())
+            match hold {
+                Hold::Alone => writeln!(lock, "{}", std::process::id()),
+                Hold::Shared => Ok(()),
+            }
         };
         name(&mut lock).map_err(|error| unusable(&error))?;
         Ok(Self { path, _lock: lock })
@@ -59,19 +89,20 @@ impl DataFolder {
     }
 }
 
-fn taken(path: &Path, lock: &mut File) -> Failure {
+fn taken(path: &Path, hold: Hold, lock: &mut File) -> Failure {
     let mut pid = String::new();
-    let holder = match lock.read_to_string(&mut pid) {
-        Ok(_) if !pid.trim().is_empty() => format!("process {}", pid.trim()),
-        _ => "another process".to_owned(),
+    let holder = match (lock.read_to_string(&mut pid), hold) {
+        (Ok(_), _) if !pid.trim().is_empty() => format!("process {}", pid.trim()),
+        (_, Hold::Alone) => "a role in a process of its own (api, scheduler or worker)".to_owned(),
+        (_, Hold::Shared) => "another process".to_owned(),
+    };
+    let remedy = match hold {
+        Hold::Alone => "send it work with `nightforge submit`, end it, or name another folder with --data",
+        Hold::Shared => "it runs every role itself; end it, or name another folder with --data",
     };
     Failure::new(
         Exit::Conflict,
-        format!(
-            "{holder} runs on the data folder {} already; send it work with `nightforge submit`, end it, or name \
-             another folder with --data",
-            path.display()
-        ),
+        format!("{holder} runs on the data folder {} already; {remedy}", path.display()),
     )
 }
 
@@ -157,6 +188,25 @@ mod tests {
         assert!(second.message.starts_with(&holder), "{}", second.message);
         drop(first);
         DataFolder::take(&path).unwrap();
+    }
+
+    #[test]
+    fn roles_share_a_folder_and_one_that_wants_it_alone_waits() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("data");
+        let scheduler = DataFolder::share(&path).unwrap();
+        let worker = DataFolder::share(&path).unwrap();
+        let refusal = DataFolder::take(&path).unwrap_err();
+        assert_eq!(refusal.exit, Exit::Conflict);
+        assert!(refusal.message.starts_with("a role in a process of its own"), "{}", refusal.message);
+        drop((scheduler, worker));
+        let alone = DataFolder::take(&path).unwrap();
+        let refusal = DataFolder::share(&path).unwrap_err();
+        let holder = format!("process {} runs on", std::process::id());
+        assert!(refusal.message.starts_with(&holder), "{}", refusal.message);
+        assert!(refusal.message.contains("it runs every role itself"), "{}", refusal.message);
+        drop(alone);
+        DataFolder::share(&path).unwrap();
     }
 
     #[test]

@@ -91,9 +91,11 @@ impl From<StoreError> for Failure {
             StoreError::IdempotencyConflict(_) => Exit::Conflict,
             StoreError::Open { .. }
             | StoreError::Url(_)
+            | StoreError::UrlParameter(_)
             | StoreError::NewerDatabase { .. }
             | StoreError::OlderDatabase { .. }
             | StoreError::Migrate(_) => Exit::Config,
+            StoreError::Migrating { .. } => Exit::Conflict,
             StoreError::Database(_) | StoreError::Corrupt { .. } => Exit::Failed,
         };
         Self::new(exit, error.to_string())

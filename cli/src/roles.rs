@@ -8,7 +8,7 @@ use std::time::Duration;
 use nightforge_demo::{DemoModel, DemoOptions};
 use nightforge_domain::{BootId, ModelName};
 use nightforge_llm::SecretString;
-use nightforge_llm::{EndpointConfig, Sampling, TimeLimits};
+use nightforge_llm::{EndpointConfig, ModeRule, Sampling, TimeLimits};
 use nightforge_queue::Bells;
 use nightforge_scheduler::SchedulerConfig;
 use nightforge_store::Store;
@@ -31,6 +31,8 @@ pub(crate) struct ServedModel {
     pub(crate) context_tokens: Option<u64>,
     /// How it picks its tokens.
     pub(crate) sampling: Sampling,
+    /// How it is asked for tool calls.
+    pub(crate) mode: ModeRule,
     /// How long one of its calls may take.
     pub(crate) time_limits: TimeLimits,
     /// Who serves it; one worker each.
@@ -57,11 +59,29 @@ pub(crate) struct Shared {
     pub(crate) data: PathBuf,
     pub(crate) store: Store,
     pub(crate) bells: Bells,
+    /// Whether what other processes write is noticed by polling, because no bell of theirs arrives here.
+    pub(crate) polls: bool,
+}
+
+/// Between two heartbeats of a process that has no worker; it is taken for gone after some of them.
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(5);
+
+/// Says that this process lives, until `shutdown`.
+pub(crate) async fn stay_present(shared: Shared, shutdown: CancellationToken) -> anyhow::Result<()> {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(HEARTBEAT_EVERY) => {}
+            () = shutdown.cancelled() => return Ok(()),
+        }
+        if let Err(error) = shared.store.heartbeat(&shared.boot).await {
+            tracing::warn!(%error, "no heartbeat; trying again");
+        }
+    }
 }
 
 /// Advances and sweeps until `shutdown`.
 pub(crate) async fn schedule(shared: Shared, shutdown: CancellationToken) -> anyhow::Result<()> {
-    let config = SchedulerConfig::new(shared.boot, shared.data);
+    let config = SchedulerConfig { polls: shared.polls, ..SchedulerConfig::new(shared.boot, shared.data) };
     nightforge_scheduler::run(shared.store, shared.bells, config, shutdown).await
 }
 
@@ -78,13 +98,16 @@ pub(crate) async fn work(
         model: model.server_name,
         api_key: endpoint.api_key,
         context_tokens: model.context_tokens,
+        ..EndpointConfig::default()
     };
     let config = WorkerConfig {
         gpu: endpoint.gpu,
         slots: endpoint.slots,
         sandbox,
         sampling: model.sampling,
+        mode: model.mode,
         time_limits: model.time_limits,
+        polls: shared.polls,
         ..WorkerConfig::new(shared.boot, shared.data, model.name, called)
     };
     // A second signal ends the whole process, so nothing has to be told to abort.
@@ -144,6 +167,7 @@ impl Demo {
             server_name: name.to_owned(),
             context_tokens: Some(u64::from(nightforge_demo::CONTEXT_TOKENS)),
             sampling: Sampling::default(),
+            mode: ModeRule::Auto,
             time_limits: TimeLimits::default(),
             endpoints: vec![endpoint],
         })

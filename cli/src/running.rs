@@ -1,38 +1,68 @@
-//! Everything in one process: database, bells, HTTP interface, scheduler, a worker for each endpoint.
+//! One running process: its data folder, database and bells, and the roles that it was asked to run.
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nightforge_api::{Api, KnownModel, Models, check_listen};
-use nightforge_domain::{AgentModels, Limits};
-use nightforge_queue::Bells;
+use nightforge_domain::{AgentModels, BootId, Limits};
 use nightforge_store::presence::{self, BootLock};
 use nightforge_store::{DbClock, Process, Role, Store, fresh_boot_id};
 use tokio::net::TcpListener;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::data_folder::{DataFolder, database_url};
+use crate::data_folder::DataFolder;
 use crate::exit::{Exit, Failure};
-use crate::roles::{self, SandboxRule, ServedModel, Shared};
+use crate::place::Place;
+use crate::roles::{self, SandboxRule, ServedEndpoint, ServedModel, Shared};
 
 /// What is going to run.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) listen: SocketAddr,
-    pub(crate) data: PathBuf,
-    pub(crate) models: Vec<ServedModel>,
-    pub(crate) agents: AgentModels,
-    pub(crate) limits: Limits,
+    /// What this process says that it is.
+    pub(crate) role: Role,
+    /// Data folder, database, bells.
+    pub(crate) place: Place,
+    /// The HTTP interface, where it runs here.
+    pub(crate) interface: Option<Interface>,
+    /// Whether tasks are advanced here.
+    pub(crate) schedules: bool,
+    /// A worker each.
+    pub(crate) workers: Vec<(ServedModel, ServedEndpoint)>,
+    /// What may run where no sandbox works.
     pub(crate) sandbox: SandboxRule,
+}
+
+/// What the HTTP interface needs to know.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    pub(crate) listen: SocketAddr,
+    /// The models that tasks may ask for.
+    pub(crate) models: Vec<ServedModel>,
+    /// Who calls which; without it, everybody calls the only model that there is.
+    pub(crate) agents: Option<AgentModels>,
+    pub(crate) limits: Limits,
+}
+
+impl Plan {
+    /// Everything in one process.
+    pub(crate) fn embedded(place: Place, interface: Interface, sandbox: SandboxRule) -> Self {
+        let of_each = |model: &ServedModel| {
+            let model = model.clone();
+            model.endpoints.clone().into_iter().map(move |endpoint| (model.clone(), endpoint))
+        };
+        let workers = interface.models.iter().flat_map(of_each).collect();
+        Self { role: Role::Embedded, place, interface: Some(interface), schedules: true, workers, sandbox }
+    }
 }
 
 type Ended = Result<(), Failure>;
 
-/// The running process. End it with [`Embedded::end`]; dropped, it ends without handing jobs back.
-pub(crate) struct Embedded {
-    address: SocketAddr,
+/// The running process. End it with [`Running::end`]; dropped, it ends without handing jobs back.
+pub(crate) struct Running {
+    /// Where the HTTP interface listens.
+    address: Option<SocketAddr>,
     workers: JoinSet<Ended>,
     others: JoinSet<Ended>,
     /// Workers claim nothing more, and hand back what they have.
@@ -45,18 +75,31 @@ pub(crate) struct Embedded {
     folder: DataFolder,
 }
 
-impl Embedded {
+impl Running {
     /// Starts everything. Nothing is written before the port and the data folder are ours.
     ///
     /// # Errors
-    /// When the port is taken, the data folder can't be used, the database is a newer program's, or the sandbox is
-    /// missing.
+    /// When the port is taken, the data folder can't be used, the database or Redis can't be reached or is refused, or
+    /// the sandbox is missing.
     pub(crate) async fn start(plan: Plan) -> Result<Self, Failure> {
-        let listener = listen(plan.listen).await?;
-        let address = listener.local_addr().map_err(|error| port_failure(plan.listen, &error))?;
-        let folder = DataFolder::take(&plan.data)?;
-        let store = Store::open(&database_url(folder.path()), DbClock::Database).await?;
-        roles::check_sandbox(plan.sandbox).await?;
+        let listener = match &plan.interface {
+            Some(interface) => Some(listen(interface.listen).await?),
+            None => None,
+        };
+        let address = match &listener {
+            Some(listener) => Some(listener.local_addr().map_err(|error| {
+                Failure::new(Exit::Failed, format!("the port that was taken can't be told: {error}"))
+            })?),
+            None => None,
+        };
+        let folder = match plan.role {
+            Role::Embedded => DataFolder::take(&plan.place.data)?,
+            Role::Api | Role::Scheduler | Role::Worker => DataFolder::share(&plan.place.data)?,
+        };
+        let store = Store::open(&plan.place.database(folder.path()), DbClock::Database).await?;
+        if !plan.workers.is_empty() {
+            roles::check_sandbox(plan.sandbox).await?;
+        }
         let boot = fresh_boot_id();
         let unusable = |error: io::Error| {
             Failure::config(format!(
@@ -65,47 +108,41 @@ impl Embedded {
             ))
         };
         let boot_lock = BootLock::take(folder.path(), &boot).map_err(unusable)?;
-        let process = Process {
-            boot: boot.clone(),
-            host: presence::host_id(folder.path()).map_err(unusable)?,
-            role: Role::Embedded,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            model: None,
-            endpoint: None,
-            gpu: None,
-            slots: plan.models.iter().flat_map(|model| &model.endpoints).map(|endpoint| endpoint.slots).sum(),
-        };
-        store.announce(&process).await?;
+        let host = presence::host_id(folder.path()).map_err(unusable)?;
+        store.announce(&announcement(&plan, boot.clone(), host)).await?;
 
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
-        let bells = Bells::in_memory(stop.clone());
-        let api = Api {
-            store: store.clone(),
-            bells: bells.clone(),
-            models: Models { known: plan.models.iter().map(known).collect(), agents: plan.agents },
-            data: folder.path().to_owned(),
-            defaults: plan.limits,
-        };
-        let shared = Shared { boot, data: folder.path().to_owned(), store: store.clone(), bells };
+        let bells = plan.place.bells(stop.clone()).await?;
+        let polls = plan.role != Role::Embedded && !plan.place.has_redis();
+        if polls {
+            tracing::info!("no redis_url is set: this process looks for work of others by polling");
+        }
+        let shared = Shared { boot, data: folder.path().to_owned(), store: store.clone(), bells, polls };
         let (mut workers, mut others) = (JoinSet::new(), JoinSet::new());
-        others.spawn(named("the HTTP interface", {
-            let stop = stop.clone();
-            async move { Ok(nightforge_api::serve(api, listener, stop).await?) }
-        }));
-        others.spawn(named("the scheduler", roles::schedule(shared.clone(), stop.clone())));
-        for model in plan.models {
-            for endpoint in model.endpoints.clone() {
-                let name = format!("the worker of {} at {}", model.name, endpoint.url);
-                let work = roles::work(shared.clone(), model.clone(), endpoint, plan.sandbox, drain.clone());
-                workers.spawn(async move { named(&name, work).await });
-            }
+        if let (Some(interface), Some(listener)) = (plan.interface, listener) {
+            let (api, stop) = (api(&shared, interface), stop.clone());
+            others.spawn(named("the HTTP interface", async move {
+                Ok(nightforge_api::serve(api, listener, stop).await?)
+            }));
+        }
+        if plan.schedules {
+            others.spawn(named("the scheduler", roles::schedule(shared.clone(), stop.clone())));
+        }
+        if plan.workers.is_empty() {
+            // A worker's lease thread does this where there is one.
+            others.spawn(named("the heartbeat", roles::stay_present(shared.clone(), stop.clone())));
+        }
+        for (model, endpoint) in plan.workers {
+            let name = format!("the worker of {} at {}", model.name, endpoint.url);
+            let work = roles::work(shared.clone(), model, endpoint, plan.sandbox, drain.clone());
+            workers.spawn(async move { named(&name, work).await });
         }
         Ok(Self { address, workers, others, drain, stop, store, _boot_lock: boot_lock, folder })
     }
 
-    /// Where the HTTP interface listens.
+    /// Where the HTTP interface listens; empty where it does not run here.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.address.map(|address| format!("http://{address}")).unwrap_or_default()
     }
 
     /// The data folder, as an absolute path.
@@ -161,6 +198,36 @@ fn known(model: &ServedModel) -> KnownModel {
         name: model.name.clone(),
         server_name: model.server_name.clone(),
         endpoints: model.endpoints.iter().map(|endpoint| endpoint.url.clone()).collect(),
+    }
+}
+
+/// The HTTP interface of this process.
+fn api(shared: &Shared, interface: Interface) -> Api {
+    Api {
+        store: shared.store.clone(),
+        bells: shared.bells.clone(),
+        models: Models { known: interface.models.iter().map(known).collect(), agents: interface.agents },
+        data: shared.data.clone(),
+        defaults: interface.limits,
+    }
+}
+
+/// What this process says of itself.
+fn announcement(plan: &Plan, boot: BootId, host: String) -> Process {
+    // A process with one worker is that worker; one with several names them by their endpoints' reports.
+    let only = match (plan.role, plan.workers.as_slice()) {
+        (Role::Worker, [only]) => Some(only),
+        _ => None,
+    };
+    Process {
+        boot,
+        host,
+        role: plan.role,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        model: only.map(|(model, _)| model.name.to_string()),
+        endpoint: only.map(|(_, endpoint)| endpoint.url.clone()),
+        gpu: only.and_then(|(_, endpoint)| endpoint.gpu.clone()),
+        slots: plan.workers.iter().map(|(_, endpoint)| endpoint.slots).sum(),
     }
 }
 

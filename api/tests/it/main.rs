@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, which is what is meant")]
 
 mod guards;
+mod operating;
 mod reading;
 mod server;
 mod submitting;

@@ -48,6 +48,17 @@ impl Answer {
 
 impl Server {
     pub(crate) async fn start() -> Self {
+        let model = |name: &str| KnownModel {
+            name: name.parse().unwrap(),
+            server_name: format!("vendor/{name}"),
+            endpoints: vec!["http://127.0.0.1:1234/v1".to_owned()],
+        };
+        let coder: ModelName = "coder".parse().unwrap();
+        let agents = AgentModels { initializer: coder.clone(), coder };
+        Self::start_with(Models { known: vec![model("coder"), model("small")], agents: Some(agents) }).await
+    }
+
+    pub(crate) async fn start_with(models: Models) -> Self {
         // The client wants a provider for TLS also where it speaks plain HTTP.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let data = tempfile::tempdir().unwrap();
@@ -55,19 +66,10 @@ impl Server {
         let store = Store::open(&url, DbClock::Database).await.unwrap();
         let shutdown = CancellationToken::new();
         let bells = Bells::in_memory(shutdown.clone());
-        let model = |name: &str| KnownModel {
-            name: name.parse().unwrap(),
-            server_name: format!("vendor/{name}"),
-            endpoints: vec!["http://127.0.0.1:1234/v1".to_owned()],
-        };
-        let coder: ModelName = "coder".parse().unwrap();
         let api = Api {
             store: store.clone(),
             bells: bells.clone(),
-            models: Models {
-                known: vec![model("coder"), model("small")],
-                agents: AgentModels { initializer: coder.clone(), coder },
-            },
+            models,
             data: data.path().to_owned(),
             defaults: Limits { max_sessions: 77, ..Limits::default() },
         };

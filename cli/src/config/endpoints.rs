@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::roles::ServedEndpoint;
 
 /// No local server answers more calls at a time.
-const MAX_SLOTS: u32 = 64;
+pub(crate) const MAX_SLOTS: u32 = 64;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +50,7 @@ pub(super) fn served(
             model: model.to_owned(),
             api_key: api_key.clone(),
             context_tokens,
+            ..EndpointConfig::default()
         };
         let url = checked_url(config).map_err(wrong)?;
         if !seen.insert(url.clone()) {
@@ -70,11 +71,18 @@ pub(super) fn check_discover(urls: &[String]) -> Result<(), String> {
         );
     }
     for (place, url) in urls.iter().enumerate() {
-        let config =
-            EndpointConfig { url: url.clone(), model: String::new(), api_key: None, context_tokens: None };
+        let config = EndpointConfig { url: url.clone(), ..EndpointConfig::default() };
         checked_url(config).map_err(|reason| format!("discover, entry {}: {reason}", place + 1))?;
     }
     Ok(())
+}
+
+/// The URL of an endpoint of the model that its server calls `model`, as the client will use it.
+///
+/// # Errors
+/// With what is wrong; the URL is not repeated.
+pub(crate) fn checked_endpoint(url: &str, model: &str) -> Result<String, String> {
+    checked_url(EndpointConfig { url: url.to_owned(), model: model.to_owned(), ..EndpointConfig::default() })
 }
 
 /// The URL as the client will use it. Nothing is sent.

@@ -1,11 +1,13 @@
-//! Settings of `up`: `nightforge.toml`, then `NIGHTFORGE_*` variables, then flags. Raw text becomes a checked
+//! Settings of every role: `nightforge.toml`, then `NIGHTFORGE_*` variables, then flags. Raw text becomes a checked
 //! [`Settings`] once; nothing else reads the configuration.
 
 mod endpoints;
 mod mistakes;
+mod shown;
+mod urls;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,17 +15,25 @@ use figment::Figment;
 use figment::providers::{Env, Format, Toml};
 use nightforge_api::LimitChanges;
 use nightforge_domain::{AgentModels, Limits, ModelName};
-use nightforge_llm::{Sampling, TimeLimits};
+use nightforge_llm::{ModeRule, Sampling, SecretString, TimeLimits};
 use serde::Deserialize;
 
 use self::endpoints::WrittenEndpoint;
 use self::mistakes::{explain, place_of};
-use crate::args::Up;
+use crate::args::SettingsArgs;
 use crate::data_folder;
 use crate::exit::Failure;
+use crate::place::Place;
 use crate::roles::ServedModel;
 
+pub(crate) use self::endpoints::{MAX_SLOTS, checked_endpoint};
+pub(crate) use self::shown::shown;
+pub(crate) use self::urls::masked;
+
 const FILE: &str = "nightforge.toml";
+
+/// Where the HTTP interface listens unless told otherwise.
+const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7700);
 
 /// Tokens of one answer, where the configuration names no other number: room for a file of 400 lines.
 pub(crate) const CODE_MAX_TOKENS: u32 = 8_192;
@@ -34,7 +44,7 @@ const LEAST_CONTEXT_TOKENS: u64 = 2_048;
 /// The longest silence of a server that can be asked for: a day, in seconds.
 const MAX_SILENCE_S: u64 = 86_400;
 
-/// `NIGHTFORGE_*` variables that are not settings of `up`.
+/// `NIGHTFORGE_*` variables that are not settings.
 const OTHER_VARIABLES: [&str; 3] = ["config", "log", "server"];
 
 /// The configuration as written.
@@ -43,6 +53,8 @@ const OTHER_VARIABLES: [&str; 3] = ["config", "log", "server"];
 struct Written {
     listen: Option<SocketAddr>,
     data: Option<PathBuf>,
+    database_url: Option<String>,
+    redis_url: Option<String>,
     /// Base URLs that are looked at where no model is configured, instead of the usual ports.
     discover: Option<Vec<String>>,
     models: BTreeMap<String, WrittenModel>,
@@ -58,6 +70,8 @@ struct WrittenModel {
     temperature: Option<f64>,
     top_p: Option<f64>,
     max_tokens: Option<u32>,
+    /// Overrides what the start-up probe finds.
+    mode: Option<ModeRule>,
     first_token_s: Option<u64>,
     idle_s: Option<u64>,
     #[serde(default)]
@@ -76,8 +90,8 @@ struct WrittenRoles {
 pub(crate) struct Settings {
     /// Address of the HTTP interface. Default 127.0.0.1:7700.
     pub(crate) listen: SocketAddr,
-    /// The data folder. Default `nightforge` in the XDG data folder.
-    pub(crate) data: PathBuf,
+    /// Data folder, database, Redis. Default: `nightforge` in the XDG data folder, an SQLite file in it, no Redis.
+    pub(crate) place: Place,
     /// Where models are looked for, if the configuration says it.
     pub(crate) discover: Option<Vec<String>>,
     /// The configured models and who calls which; `None` where none is configured.
@@ -86,22 +100,26 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
 }
 
-/// Reads and checks the settings.
+/// Reads and checks the settings. `listen` is the flag of that name, where the verb has it.
 ///
 /// # Errors
 /// With the file or variable, the key, and what can stand there.
-pub(crate) fn load(up: &Up) -> Result<Settings, Failure> {
-    let mut figment = Figment::new();
-    if let Some(file) = file(up.config.as_deref())? {
-        figment = figment.merge(Toml::file_exact(file));
-    }
-    figment = figment.merge(Env::prefixed("NIGHTFORGE_").ignore(&OTHER_VARIABLES).split("__"));
-    read(&figment, up)
+pub(crate) fn load(args: &SettingsArgs, listen: Option<SocketAddr>) -> Result<Settings, Failure> {
+    read(&sources(args)?, args, listen)
 }
 
-fn read(figment: &Figment, up: &Up) -> Result<Settings, Failure> {
+/// The file, with the variables laid over it.
+fn sources(args: &SettingsArgs) -> Result<Figment, Failure> {
+    let mut figment = Figment::new();
+    if let Some(file) = file(args.config.as_deref())? {
+        figment = figment.merge(Toml::file_exact(file));
+    }
+    Ok(figment.merge(Env::prefixed("NIGHTFORGE_").ignore(&OTHER_VARIABLES).split("__")))
+}
+
+fn read(figment: &Figment, args: &SettingsArgs, listen: Option<SocketAddr>) -> Result<Settings, Failure> {
     let written: Written = figment.extract().map_err(|error| Failure::config(explain(error)))?;
-    check(written, up, figment)
+    check(written, args, listen, figment)
 }
 
 /// The file that is read: the named one, which must be there, or the first of the usual ones that is.
@@ -122,7 +140,12 @@ fn file(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     Ok([Some(PathBuf::from(FILE)), in_xdg].into_iter().flatten().find(|path| path.is_file()))
 }
 
-fn check(written: Written, up: &Up, figment: &Figment) -> Result<Settings, Failure> {
+fn check(
+    written: Written,
+    args: &SettingsArgs,
+    listen: Option<SocketAddr>,
+    figment: &Figment,
+) -> Result<Settings, Failure> {
     let wrong = |key: &str, what: &str| Failure::config(format!("{}: {what}", place_of(figment, key)));
     nightforge_api::check_limits(&written.limits).map_err(|reason| {
         let named = LimitChanges::NAMES.iter().find(|name| reason.contains(&format!("`{name}`")));
@@ -155,9 +178,18 @@ fn check(written: Written, up: &Up, figment: &Figment) -> Result<Settings, Failu
             .collect::<Result<_, _>>()?;
         Some((served, agents))
     };
+    let url = |key: &str, url: Option<String>, schemes: &[&str]| {
+        url.map(|url| urls::checked(url, schemes).map_err(|reason| wrong(key, &format!("{key}: {reason}"))))
+            .transpose()
+    };
     Ok(Settings {
-        listen: up.listen.or(written.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 7700))),
-        data: up.data.clone().or(written.data).map_or_else(data_folder::default_path, Ok)?,
+        listen: listen.or(written.listen).unwrap_or(DEFAULT_LISTEN),
+        place: Place {
+            data: args.data.clone().or(written.data).map_or_else(data_folder::default_path, Ok)?,
+            database_url: url("database_url", written.database_url, &urls::DATABASES)?
+                .map(SecretString::from),
+            redis_url: url("redis_url", written.redis_url, &urls::REDIS)?.map(SecretString::from),
+        },
         discover: written.discover,
         models,
         limits: written.limits,
@@ -207,6 +239,7 @@ fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, String
         name: name.clone(),
         time_limits: time_limits(&written)?,
         endpoints: endpoints::served(&written.name, written.context, written.endpoints)?,
+        mode: written.mode.unwrap_or_default(),
         server_name: written.name,
         context_tokens: written.context,
         sampling: Sampling { temperature, top_p, max_tokens, ..defaults },
@@ -235,8 +268,8 @@ mod tests {
     use super::*;
 
     fn settings(toml: &str) -> Result<Settings, String> {
-        let up = Up { config: None, listen: None, data: Some("/data".into()) };
-        read(&Figment::from(Toml::string(toml)), &up).map_err(|failure| failure.message)
+        let args = SettingsArgs { config: None, data: Some("/data".into()) };
+        read(&Figment::from(Toml::string(toml)), &args, None).map_err(|failure| failure.message)
     }
 
     const CODER: &str = "[models.coder]\nname = \"openai/gpt-oss-20b\"\n[[models.coder.endpoints]]\nurl = \"http://127.0.0.1:1234/v1\"\n";
@@ -300,6 +333,9 @@ mod tests {
             ("models = { coder = 1 }".to_owned(), "`models.coder`: not a table"),
             ("discover = \"x\"".to_owned(), "`discover`: not a list"),
             ("discover = []".to_owned(), "discover is empty"),
+            (CODER.replace("[[", "mode = \"loud\"\n[["), "unknown variant"),
+            ("database_url = \"mysql://h/d\"".to_owned(), "database_url: write sqlite:PATH or postgres://"),
+            ("redis_url = \"127.0.0.1:6379\"".to_owned(), "redis_url: write redis://"),
         ];
         for (toml, part) in cases {
             let message = settings(&toml).unwrap_err();

@@ -59,6 +59,8 @@ pub(crate) fn told(event: &EventView) -> Option<String> {
         Event::JobDied { job, reason: why } => format!("job {job} is a dead letter: {}", reason(&why)),
         Event::JobHandedBack { job, reason: why, .. } => format!("job {job} handed back: {}", reason(&why)),
         Event::LeaseExpired { job, .. } => format!("job {job}: its worker was lost; it is taken up again"),
+        Event::RetryAccepted { by, .. } => format!("retried by {}", reason(&by)),
+        Event::DeadLetterDropped { job, by } => format!("dead letter {job} dismissed by {}", reason(&by)),
         Event::PauseChanged { paused, .. } => if paused { "paused" } else { "resumed" }.to_owned(),
         _ => return None,
     })

@@ -1,10 +1,13 @@
 //! What verbs print: results on standard output in the format that was asked for, remarks on standard error.
 
+mod dead_letters;
 mod events;
 mod progress;
+mod queues;
 mod table;
 mod tasks;
 mod text;
+mod workers;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -14,6 +17,7 @@ use serde::Serialize;
 use crate::exit::{Exit, Failure};
 
 pub(crate) use progress::{Progress, above_the_bar};
+pub(crate) use table::table;
 pub(crate) use tasks::Outcomes;
 pub(crate) use text::one_line;
 
@@ -46,6 +50,15 @@ impl Output {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(end.as_bytes()));
         written.and_then(|()| stdout.flush()).map_err(|error| output_failure(&error))
+    }
+
+    /// What a verb changed: in words for people, as it is now for programs.
+    pub(crate) fn change(&self, said: &str, now: &impl Serialize) -> Result<(), Failure> {
+        match self.format {
+            Format::Table => self.text(said),
+            Format::Json => self.json(now),
+            Format::Jsonl => self.json_line(now),
+        }
     }
 
     /// One JSON value, indented.

@@ -1,5 +1,6 @@
 //! Live progress on standard error: a bar on a terminal, lines elsewhere.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,8 +9,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use nightforge_api::{EventView, TaskView};
 
 use super::events::told;
+use super::text::one_line;
 use super::{Format, Output, note};
 use crate::exit::Failure;
+
+/// The reason that comes and goes with every job, and that nobody has to do anything about.
+const TURN: &str = "turn";
+
+/// A reason for waiting that is seen fewer times in a row is over before anybody could read it.
+const LOOKS_BEFORE_TOLD: u32 = 3;
 
 /// The bar on the terminal, so that every other line is written above it.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -27,6 +35,8 @@ pub(crate) fn above_the_bar<T>(write: impl FnOnce() -> T) -> T {
 pub(crate) struct Progress {
     output: Output,
     bar: Option<ProgressBar>,
+    /// Reasons for waiting that hold, by name, and in how many looks in a row they were seen.
+    waiting: Mutex<BTreeMap<String, u32>>,
 }
 
 impl Progress {
@@ -43,7 +53,7 @@ impl Progress {
             bar
         });
         BAR.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&bar);
-        Self { output, bar }
+        Self { output, bar, waiting: Mutex::default() }
     }
 
     /// New events, oldest first.
@@ -62,7 +72,24 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_length(task.features.total as u64);
             bar.set_position(task.features.passed as u64);
-            bar.set_message(format!("{}, session {}", task.phase, task.sessions));
+            let why = task
+                .waiting
+                .first()
+                .map_or_else(String::new, |why| format!(" ({})", one_line(&why.short, 60)));
+            bar.set_message(format!("{}, session {}{why}", task.phase, task.sessions));
+        }
+        if self.output.format == Format::Jsonl {
+            return;
+        }
+        let mut looks = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is over begins anew when it comes back.
+        looks.retain(|name, _| task.waiting.iter().any(|why| why.reason == *name));
+        for why in &task.waiting {
+            let seen = looks.entry(why.reason.clone()).or_default();
+            *seen += 1;
+            if *seen == LOOKS_BEFORE_TOLD && why.reason != TURN {
+                note(&format!("waiting: {}", one_line(&why.message, 400)));
+            }
         }
     }
 }

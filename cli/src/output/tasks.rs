@@ -50,7 +50,7 @@ impl Output {
                     vec![
                         task.id.to_string(),
                         task.kind.to_string(),
-                        state(task.state, self.colour),
+                        self.state_and_why(task),
                         format!("{}/{}", task.features.passed, task.features.total),
                         task.priority.get().to_string(),
                         moment(task.created_at),
@@ -64,6 +64,14 @@ impl Output {
                 ))
             }
         }
+    }
+
+    /// The state, and in a few words why the task does not go on.
+    fn state_and_why(&self, task: &TaskView) -> String {
+        let state = state(task.state, self.colour);
+        task.waiting
+            .first()
+            .map_or_else(|| state.clone(), |why| format!("{state} ({})", one_line(&why.short, 40)))
     }
 
     /// One task in full.
@@ -101,8 +109,11 @@ impl Output {
             ("created", moment(task.created_at)),
         ];
         if task.paused {
-            lines.push(("paused", "yes".to_owned()));
+            let by =
+                task.paused_by.as_ref().map_or_else(String::new, |by| format!(", by {}", one_line(by, 40)));
+            lines.push(("paused", format!("yes{by}")));
         }
+        lines.extend(task.waiting.iter().map(|why| ("waiting", one_line(&why.message, 600))));
         if let Some(finished) = task.finished_at {
             lines.push(("finished", moment(finished)));
         }

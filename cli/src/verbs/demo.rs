@@ -9,11 +9,12 @@ use tokio_util::sync::CancellationToken;
 use crate::args;
 use crate::client::{Client, ClientError};
 use crate::data_folder;
-use crate::embedded::{Embedded, Plan};
 use crate::exit::{Exit, Failure};
 use crate::follow::{Ending, follow};
 use crate::output::{Format, Outcomes, Output, note};
+use crate::place::Place;
 use crate::roles::{Demo, SandboxRule};
+use crate::running::{Interface, Plan, Running};
 use crate::signals;
 
 pub(super) async fn run(args: args::Demo) -> Result<Exit, Failure> {
@@ -23,26 +24,25 @@ pub(super) async fn run(args: args::Demo) -> Result<Exit, Failure> {
     let data = args.data.map_or_else(data_folder::fresh_for_demo, Ok)?;
     let model = Demo::start(Duration::from_millis(args.pace)).await?;
     let served = model.served()?;
-    let plan = Plan {
+    let interface = Interface {
         listen: args.listen,
-        data,
-        agents: AgentModels { initializer: served.name.clone(), coder: served.name.clone() },
+        agents: Some(AgentModels { initializer: served.name.clone(), coder: served.name.clone() }),
         models: vec![served],
         limits: Limits::default(),
-        sandbox: SandboxRule::DemoScript,
     };
-    let mut embedded = Embedded::start(plan).await?;
-    let server = embedded.url();
-    note(&format!("the demo runs in {}; its tasks are at {server}/api/tasks", embedded.data().display()));
+    let plan = Plan::embedded(Place::folder(data), interface, SandboxRule::DemoScript);
+    let mut running = Running::start(plan).await?;
+    let server = running.url();
+    note(&format!("the demo runs in {}; its tasks are at {server}/api/tasks", running.data().display()));
     let shown = tokio::select! {
         shown = show(&server, output, args.keep, &leave) => shown,
-        failure = embedded.broken() => Err(failure),
+        failure = running.broken() => Err(failure),
     };
     if let Ok(Ending::Left(task)) = &shown {
-        let data = embedded.data().display();
+        let data = running.data().display();
         note(&format!("ending with task {} unfinished; go on with: nightforge demo --data {data}", task.id));
     }
-    let ended = embedded.end().await;
+    let ended = running.end().await;
     model.stop().await;
     let (Ending::Over(task) | Ending::Left(task)) = shown?;
     ended?;

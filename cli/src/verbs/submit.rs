@@ -28,6 +28,9 @@ pub(super) async fn run(args: Submit) -> Result<Exit, Failure> {
         Format::Table => {
             output.text(task.id.as_str())?;
             note(&format!("{}; follow it with: nightforge watch {}", task.state, task.id));
+            for why in &task.waiting {
+                note(&format!("waiting: {}", why.message));
+            }
         }
         Format::Json => output.json(&Outcomes::of(&task))?,
         Format::Jsonl => output.json_line(&task)?,

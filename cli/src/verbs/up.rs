@@ -3,32 +3,18 @@
 use crate::args::Up;
 use crate::config::{self, Settings};
 use crate::discover::{candidates, choose, look};
-use crate::embedded::{Embedded, Plan};
 use crate::exit::{Exit, Failure};
 use crate::output::note;
 use crate::roles::SandboxRule;
-use crate::signals;
+use crate::running::{Interface, Plan, Running};
 
 pub(super) async fn run(args: Up) -> Result<Exit, Failure> {
-    let settings = config::load(&args)?;
-    let asked_to_end = signals::orderly_end()?;
-    let mut embedded = Embedded::start(plan(settings).await?).await?;
-    note(&format!("ready at {}, data in {}", embedded.url(), embedded.data().display()));
-    note(&format!("queue work with: nightforge submit build \"…\" --watch{}", server_flag(&embedded)));
-    tokio::select! {
-        failure = embedded.broken() => {
-            // The others get their chance to hand back what they have.
-            if let Err(second) = embedded.end().await {
-                note(&second.message);
-            }
-            Err(failure)
-        }
-        () = asked_to_end.cancelled() => {
-            note("ending: steps in flight are finished, jobs handed back; once more ends at once");
-            embedded.end().await?;
-            Ok(Exit::Done)
-        }
-    }
+    let settings = config::load(&args.settings, args.listen)?;
+    super::role::run(plan(settings).await?, |running| {
+        note(&format!("ready at {}, data in {}", running.url(), running.data().display()));
+        note(&format!("queue work with: nightforge submit build \"…\" --watch{}", server_flag(running)));
+    })
+    .await
 }
 
 async fn plan(settings: Settings) -> Result<Plan, Failure> {
@@ -43,17 +29,13 @@ async fn plan(settings: Settings) -> Result<Plan, Failure> {
             (vec![choice.model], choice.agents)
         }
     };
-    Ok(Plan {
-        listen: settings.listen,
-        data: settings.data,
-        models,
-        agents,
-        limits: settings.limits,
-        sandbox: SandboxRule::Required,
-    })
+    let interface =
+        Interface { listen: settings.listen, models, agents: Some(agents), limits: settings.limits };
+    Ok(Plan::embedded(settings.place, interface, SandboxRule::Required))
 }
 
-fn server_flag(embedded: &Embedded) -> String {
-    let url = embedded.url();
+/// What a client has to add to find this server.
+pub(super) fn server_flag(running: &Running) -> String {
+    let url = running.url();
     if url == crate::args::DEFAULT_SERVER { String::new() } else { format!(" --server {url}") }
 }

@@ -19,6 +19,23 @@ fn every_verb_explains_itself() {
 }
 
 #[test]
+fn every_operator_s_verb_explains_itself() {
+    for verb in ["retry", "pause", "resume", "workers", "queue", "dead"] {
+        assert_snapshot!(verb, help(&[verb]));
+    }
+    for (name, verb) in [
+        ("queue list", ["queue", "list"]),
+        ("queue pause", ["queue", "pause"]),
+        ("queue resume", ["queue", "resume"]),
+        ("dead list", ["dead", "list"]),
+        ("dead retry", ["dead", "retry"]),
+        ("dead drop", ["dead", "drop"]),
+    ] {
+        assert_snapshot!(name.replace(' ', "_"), help(&verb));
+    }
+}
+
+#[test]
 fn completions_know_the_verbs() {
     for shell in ["bash", "zsh", "fish"] {
         let run = Place::new().run(&["completions", shell]);

@@ -4,6 +4,8 @@
 
 mod configuration;
 mod help;
+mod operating;
 mod program;
+mod roles;
 mod running;
 mod usage;

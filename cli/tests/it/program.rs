@@ -111,14 +111,24 @@ pub(crate) struct SlowDemo {
 
 impl SlowDemo {
     pub(crate) fn start(place: &Place, data: &Path) -> Self {
+        Self::at_pace(place, data, "600000")
+    }
+
+    /// One whose answers take so many milliseconds each.
+    pub(crate) fn at_pace(place: &Place, data: &Path, pace: &str) -> Self {
         let data = data.to_str().unwrap();
-        let mut child = place.command(&["demo", "--pace", "600000", "--data", data]).spawn().unwrap();
+        let mut child = place.command(&["demo", "--pace", pace, "--data", data]).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let line = line_with(&mut stderr, "its tasks are at");
         let url = line.split(' ').find_map(|word| word.trim().strip_suffix("/api/tasks")).unwrap().to_owned();
         // The demo's own task is there once its first job runs.
         line_with(&mut stderr, "job 1 started");
         Self { child, stderr, url }
+    }
+
+    /// Waits until it says something with `part` in it.
+    pub(crate) fn says(&mut self, part: &str) -> String {
+        line_with(&mut self.stderr, part)
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -30,6 +30,18 @@ fn mistakes_are_named() {
         (&["show", "x", "--server", "here"], &["--server", "http://127.0.0.1:7700"]),
         (&["show", "x", "--server", "http://me:hunter2@h"], &["--server"]),
         (&["cancel", "x"], &["no terminal", "--yes"]),
+        (&["dead", "drop", "x.1"], &["no terminal", "--yes"]),
+        (&["dead", "retry", "--all"], &["no terminal", "--yes"]),
+        (&["dead", "retry", "x.1", "--all"], &["cannot be used with"]),
+        (&["dead", "retry", "x"], &["`x`", "TASK.JOB"]),
+        (&["dead"], &["Usage: nightforge dead"]),
+        (&["queue"], &["Usage: nightforge queue"]),
+        (&["queue", "pause"], &["MODEL"]),
+        (&["queue", "pause", "a b"], &["a b", "model name"]),
+        (&["queue", "pause", "m", "--kind", "build"], &["cannot be used with"]),
+        (&["queue", "pause", "--kind", "poem"], &["poem", "build"]),
+        (&["retry", "x", "--from", "first"], &["--from"]),
+        (&["retry", "x", "--from", "0"], &["--from"]),
     ];
     for (args, parts) in cases {
         let run = place.run(args);
@@ -66,8 +78,22 @@ fn an_objective_that_is_too_long_is_refused_wherever_it_comes_from() {
 fn a_server_that_is_not_there_is_named_with_the_remedy() {
     let place = Place::new();
     let server = format!("http://127.0.0.1:{}", free_port());
-    for args in [&["list"][..], &["show", "x"], &["watch", "x"], &["events", "x"], &["cancel", "x", "--yes"]]
-    {
+    for args in [
+        &["list"][..],
+        &["show", "x"],
+        &["watch", "x"],
+        &["events", "x"],
+        &["cancel", "x", "--yes"],
+        &["retry", "x"],
+        &["pause", "x"],
+        &["resume", "x"],
+        &["workers"],
+        &["queue", "list"],
+        &["queue", "pause", "m"],
+        &["dead", "list"],
+        &["dead", "retry", "--all", "--yes"],
+        &["dead", "drop", "x.1", "--yes"],
+    ] {
         let args = [args, &["--server", &server]].concat();
         place.run(&args).refused(5, &[&server, "nightforge up", "--server"]);
     }

@@ -1,0 +1,114 @@
+//! Roles in processes of their own, and the verbs that look after what they need.
+
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use crate::program::{Place, Run, free_port};
+
+/// A configuration with a model whose server is not there.
+fn coder(rest: &str) -> String {
+    format!(
+        "{rest}\n[models.coder]\nname = \"m\"\ncontext = 32768\n[[models.coder.endpoints]]\nurl = \
+         \"http://127.0.0.1:{}/v1\"\ngpu = \"0\"\n",
+        free_port()
+    )
+}
+
+fn finding<'a>(findings: &'a Value, name: &str) -> &'a Value {
+    let all = findings.as_array().unwrap();
+    let found = all.iter().find(|finding| finding["name"].as_str().unwrap().starts_with(name));
+    found.unwrap_or_else(|| panic!("{name}: {findings}"))
+}
+
+#[test]
+fn a_role_refuses_what_it_cannot_work_with() {
+    let place = Place::new();
+    place.write("nightforge.toml", &coder(""));
+    place.run(&["worker", "--model", "x"]).refused(78, &["--model x", "configured: coder"]);
+    place.run(&["worker", "--gpu", "0", "--slots", "0"]).refused(64, &["--slots 0", "from 1 to 64"]);
+    place.run(&["worker", "--endpoint", "ftp://h/v1"]).refused(64, &["--endpoint", "http://"]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    place.run(&["api", "--listen", &address]).refused(4, &[&address, "is in use"]);
+}
+
+#[test]
+fn a_database_or_a_redis_that_is_not_there_is_named_without_its_password() {
+    let place = Place::new();
+    let database = format!("postgres://nf:hunter2@127.0.0.1:{}/nf", free_port());
+    place.write("nightforge.toml", &coder(&format!("database_url = \"{database}\"")));
+    let refused = |run: &Run, parts: &[&str]| {
+        assert!(!run.err.contains("hunter2"), "{}", run.err);
+        assert!(run.code != 0, "{}", run.err);
+        for part in parts {
+            assert!(run.err.contains(part), "`{part}`: {}", run.err);
+        }
+    };
+    refused(&place.run(&["scheduler"]), &["127.0.0.1", "Check that PostgreSQL runs"]);
+    let redis = format!("redis://:hunter2@127.0.0.1:{}", free_port());
+    place.write("nightforge.toml", &coder(&format!("redis_url = \"{redis}\"")));
+    let run = place.run(&["scheduler"]);
+    refused(&run, &["127.0.0.1", "Redis"]);
+    assert_eq!(run.code, 5, "{}", run.err);
+}
+
+#[test]
+fn the_doctor_names_what_is_wrong_and_what_to_do() {
+    let place = Place::new();
+    place.write("nightforge.toml", &coder(""));
+    let run = place.run(&["doctor", "-o", "json"]);
+    assert_eq!(run.code, 1, "a model server that is away is wrong: {} {}", run.out, run.err);
+    let findings: Value = serde_json::from_str(&run.out).unwrap();
+    for (name, verdict) in [("data folder", "ok"), ("database", "ok"), ("redis", "ok"), ("git", "ok")] {
+        assert_eq!(finding(&findings, name)["verdict"], verdict, "{findings}");
+    }
+    let model = finding(&findings, "model coder");
+    assert_eq!(model["verdict"], "wrong");
+    assert!(model["message"].as_str().unwrap().contains("Start the server"), "{model}");
+    assert!(!place.path(".local").exists(), "nothing is made");
+
+    let redis = format!("redis_url = \"redis://127.0.0.1:{}\"", free_port());
+    place.write("nightforge.toml", &coder(&redis));
+    let run = place.run(&["doctor"]);
+    let line = run.out.lines().find(|line| line.contains("redis")).unwrap();
+    assert!(line.starts_with("wrong"), "{line}");
+}
+
+#[test]
+fn the_configuration_is_shown_with_its_sources_and_without_secrets() {
+    let place = Place::new();
+    place.write("nightforge.toml", &coder("redis_url = \"redis://:hunter2@cache:6379\""));
+    let mut command = place.command(&["config", "show", "-o", "json", "--data", "elsewhere"]);
+    let output = command.env("NIGHTFORGE_LIMITS__MAX_TURNS", "7").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+    let settings: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let of = |key: &str| {
+        settings.iter().find(|setting| setting["key"] == key).unwrap_or_else(|| panic!("{key}: {text}"))
+    };
+    assert_eq!(
+        (&of("listen")["value"], &of("listen")["source"]),
+        (&"127.0.0.1:7700".into(), &"default".into())
+    );
+    assert_eq!((&of("data")["value"], &of("data")["source"]), (&"elsewhere".into(), &"--data".into()));
+    assert_eq!(of("redis_url")["value"], "redis://:***@cache:6379");
+    assert!(of("redis_url")["source"].as_str().unwrap().ends_with("nightforge.toml"));
+    assert_eq!(of("limits.max_turns")["value"], 7);
+    assert_eq!(of("limits.max_turns")["source"], "NIGHTFORGE_LIMITS__MAX_TURNS");
+    assert_eq!(of("models.coder.endpoints.0.gpu")["value"], "0");
+    place.write("nightforge.toml", "colour = 1\n");
+    place.run(&["config", "show"]).refused(78, &["unknown key `colour`"]);
+}
+
+#[test]
+fn migrate_says_from_where_to_where_and_is_harmless_when_repeated() {
+    let place = Place::new();
+    let first = place.run(&["migrate", "-o", "json", "--data", "data"]).json();
+    let latest = nightforge_store::Store::schema_version();
+    assert_eq!((first["from"].as_i64(), first["to"].as_i64()), (Some(0), Some(latest)), "{first}");
+    let again = place.run(&["migrate", "--data", "data"]);
+    assert_eq!(again.code, 0);
+    assert!(again.out.contains(&format!("has schema version {latest} already")), "{}", again.out);
+}
