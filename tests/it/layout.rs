@@ -62,7 +62,8 @@ fn every_crate_has_its_layer() {
     let manifest: toml::Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
     let members = manifest["workspace"]["members"].as_array().unwrap();
     let members: BTreeSet<&str> = members.iter().filter_map(|member| member.as_str()).collect();
-    let layered: BTreeSet<&str> = LAYERS.iter().map(|(folder, ..)| *folder).chain(["tests"]).collect();
+    let layered: BTreeSet<&str> =
+        LAYERS.iter().map(|(folder, ..)| *folder).chain(["tests", "tests/services", "tests/bench"]).collect();
     assert_eq!(members, layered);
 }
 

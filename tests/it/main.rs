@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a story fails by panicking")]
 
+mod cluster;
 mod demo;
 mod faults;
 mod layout;
+mod llama;
 mod resume;

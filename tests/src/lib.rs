@@ -82,5 +82,6 @@ pub fn trailers(clone: &Path, name: &str) -> Vec<String> {
     text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
+pub mod installation;
 pub mod look;
 pub mod world;

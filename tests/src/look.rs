@@ -18,6 +18,12 @@ pub struct Record {
     pub model_calls: u64,
     /// Model answers that the journals hold.
     pub model_steps: u64,
+    /// These answers, each with its step's name.
+    pub answers: Vec<(String, serde_json::Value)>,
+    /// Tokens of all prompts, as far as the server counted.
+    pub prompt_tokens: u64,
+    /// Tokens of all answers, as far as the server counted.
+    pub completion_tokens: u64,
 }
 
 /// Every task of a data folder, oldest first.
@@ -25,30 +31,49 @@ pub struct Record {
 /// # Panics
 /// When the database can't be read.
 pub fn records(data: &Path) -> Vec<Record> {
+    records_at(&format!("sqlite:{}", data.join("nightforge.db").display()))
+}
+
+/// Every task of a database, oldest first.
+///
+/// # Panics
+/// When the database can't be read.
+pub fn records_at(url: &str) -> Vec<Record> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let url = format!("sqlite:{}", data.join("nightforge.db").display());
-        let store = Store::open(&url, DbClock::Database).await.expect("the database opens");
+        let store = Store::open(url, DbClock::Database).await.expect("the database opens");
         let filter = TaskFilter { limit: 10_000, ..TaskFilter::default() };
         let mut records = Vec::new();
         for task in store.tasks(&filter).await.expect("tasks") {
             let events = store.events(&task.id, 0, 1_000_000).await.expect("events");
             let jobs = store.jobs(&task.id).await.expect("jobs");
-            let model_calls = store.spent(&task.id).await.expect("the ledger").model_calls;
-            let mut model_steps = 0;
+            let spent = store.spent(&task.id).await.expect("the ledger");
+            let mut answers = Vec::new();
             for job in &jobs {
-                let steps =
-                    store.journal(&JobId { task: task.id.clone(), no: job.no }).await.expect("a journal");
-                let answers = ["plan", "features", "file", "init-script", "model"];
-                model_steps +=
-                    steps.iter().filter(|step| answers.contains(&step.name.as_str())).count() as u64;
+                let journal = store.journal(&JobId { task: task.id.clone(), no: job.no }).await;
+                let asked = journal.expect("a journal").into_iter().filter(|step| is_answer(&step.name));
+                answers.extend(asked.map(|step| (step.name, step.output)));
             }
-            records.push(Record { task, events, jobs, model_calls, model_steps });
+            records.push(Record {
+                task,
+                events,
+                jobs,
+                model_calls: spent.model_calls,
+                model_steps: answers.len() as u64,
+                answers,
+                prompt_tokens: spent.prompt_tokens,
+                completion_tokens: spent.completion_tokens,
+            });
         }
         store.close().await;
         records.reverse();
         records
     })
+}
+
+/// Whether a step of this name is a model's answer.
+fn is_answer(step: &str) -> bool {
+    ["plan", "features", "file", "init-script", "model"].contains(&step)
 }
 
 impl Record {

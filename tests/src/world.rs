@@ -76,8 +76,8 @@ impl World {
         let endpoint = EndpointConfig {
             url: self.model.url(),
             model: nightforge_demo::MODEL.to_owned(),
-            api_key: None,
             context_tokens: Some(32_768),
+            ..EndpointConfig::default()
         };
         let config = WorkerConfig::new(boot, self.data.path().to_owned(), model_name(), endpoint);
         let drain = CancellationToken::new();
