@@ -96,7 +96,14 @@ impl Watch {
             seen.state = EndpointState::Degraded;
         }
         endpoint.unpark();
-        self.write_down(&seen, None).await;
+        let fewer = seen.server_slots.filter(|there| *there < self.report.slots);
+        let fewer = fewer.map(|there| {
+            format!(
+                "{}; it answers {there} calls at a time and is asked {}: further ones wait there, lower `slots`",
+                seen.message, self.report.slots
+            )
+        });
+        self.write_down(&seen, fewer.as_deref()).await;
     }
 
     /// Which way of asking works there; found once, before the first job.
