@@ -126,18 +126,21 @@ impl Endpoint {
     }
 
     /// A look found it unable to serve, which is no fault of a call.
-    fn withdraw(&self, reason: &str) {
+    pub(crate) fn withdraw(&self, reason: &str) {
         let mut state = self.lock();
         if state.parked.as_deref() != Some(reason) {
             tracing::warn!(endpoint = %self.url, "{reason}");
         }
-        state.parked = Some(reason.to_owned());
         state.heard = None;
+        if state.parked.replace(reason.to_owned()).is_none() {
+            self.changed.notify_waiters();
+        }
     }
 
-    /// How often it was parked since its last good answer.
-    fn strikes(&self) -> u32 {
-        self.lock().strikes
+    /// Why no job is claimed, and how often that happened since the last good answer.
+    fn parked(&self) -> (Option<String>, u32) {
+        let state = self.lock();
+        (state.parked.clone(), state.strikes)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -106,6 +106,11 @@ impl Execution {
             Err(Failure::Interrupted(interruption)) => {
                 self.hand_back(&format!("{interruption:?}").to_lowercase(), 0, false).await
             }
+            Err(Failure::NotAsked(error)) => {
+                // It says nothing about the request; whichever endpoint is ready first takes the job.
+                self.workshop.endpoint.withdraw(&error.message);
+                self.hand_back(&error.message, 0, false).await
+            }
             Err(Failure::Model(error)) => {
                 self.model_failed(error.class, &error.message, error.retry_after).await
             }

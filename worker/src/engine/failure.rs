@@ -28,6 +28,9 @@ pub(crate) enum Failure {
     /// A model call failed; its class decides the cost.
     #[error(transparent)]
     Model(#[from] CallError),
+    /// The endpoint could not serve, so the model was not asked at all.
+    #[error("not asked: {0}")]
+    NotAsked(CallError),
     /// The model's work is not good enough: counted.
     #[error("{class}: {reason}")]
     Fault {

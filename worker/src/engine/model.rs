@@ -28,7 +28,7 @@ impl JobContext {
         let (observer, booked) = self.book_calls();
         let slot = self.slot().await?;
         request.slot = slot.number();
-        self.endpoint.check_before_call().await?;
+        self.endpoint.check_before_call().await.map_err(Failure::NotAsked)?;
         let answer = self.endpoint.client.structured::<T>(&request, &limits, &observer).await;
         drop(slot);
         drop(observer);

@@ -133,14 +133,9 @@ pub async fn run(
     });
     let background = CancellationToken::new();
     let _stop_background = background.clone().drop_guard();
-    let watch = Watch {
-        endpoint: Arc::clone(&endpoint),
-        store: store.clone(),
-        report: first_report(&config),
-        mode: config.mode,
-        time_limits: config.time_limits.clone(),
-        mode_is_chosen: false,
-    };
+    let report = first_report(&config);
+    let watch =
+        Watch::new(Arc::clone(&endpoint), store.clone(), report, config.mode, config.time_limits.clone());
     tokio::spawn(watch.run(background.clone()));
     tokio::spawn(branch::keep(store.clone(), config.data.clone(), background.clone()));
     tokio::spawn(retention::keep(store.clone(), config.data.clone(), background.clone()));

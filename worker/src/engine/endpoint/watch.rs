@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use nightforge_llm::{CallObserver, CallRecord, EndpointState, ModeRule, Sighting, TimeLimits};
 use nightforge_store::{EndpointReport, Store};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Endpoint;
@@ -16,16 +17,16 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// Watches one endpoint.
 pub(crate) struct Watch {
-    pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) store: Store,
+    endpoint: Arc<Endpoint>,
     /// What does not change from report to report.
-    pub(crate) report: EndpointReport,
+    report: EndpointReport,
+    reports: watch::Sender<Option<EndpointReport>>,
     /// How its model is to be asked for tool calls.
-    pub(crate) mode: ModeRule,
+    mode: ModeRule,
     /// Time limits of the small calls that find it out.
-    pub(crate) time_limits: TimeLimits,
+    time_limits: TimeLimits,
     /// Whether it was found out for the model that is loaded now.
-    pub(crate) mode_is_chosen: bool,
+    mode_is_chosen: bool,
 }
 
 /// The small calls belong to no task; their sum is logged.
@@ -36,6 +37,19 @@ impl CallObserver for Unbooked {
 }
 
 impl Watch {
+    /// Looks at `endpoint` and writes what it sees into `store`, in reports that begin as `report`.
+    pub(crate) fn new(
+        endpoint: Arc<Endpoint>,
+        store: Store,
+        report: EndpointReport,
+        mode: ModeRule,
+        time_limits: TimeLimits,
+    ) -> Self {
+        let (reports, latest) = watch::channel(None);
+        tokio::spawn(keep_reporting(store, latest));
+        Self { endpoint, report, reports, mode, time_limits, mode_is_chosen: false }
+    }
+
     /// Until `stop`.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut wait = Duration::ZERO;
@@ -46,8 +60,9 @@ impl Watch {
                 () = tokio::time::sleep(if parked { wait } else { LOOK_EVERY }) => {}
                 // A call failed: look at once, or later where that has not helped.
                 () = changed => {
-                    if self.endpoint.is_parked() {
-                        wait = first_wait(self.endpoint.strikes());
+                    if let (Some(reason), strikes) = self.endpoint.parked() {
+                        wait = first_wait(strikes);
+                        self.say_parked(&reason);
                     }
                     continue;
                 }
@@ -68,11 +83,11 @@ impl Watch {
         let endpoint = Arc::clone(&self.endpoint);
         let mut seen = endpoint.client.look().await;
         if seen.state == EndpointState::Cold {
-            self.write_down(&seen, None).await;
+            self.write_down(&seen, None);
             tracing::info!(endpoint = %endpoint.url, "the model is not loaded; loading it");
             if let Err(error) = endpoint.client.load().await {
                 endpoint.withdraw(&error.message);
-                return self.write_down(&seen, Some(&error.message)).await;
+                return self.write_down(&seen, Some(&error.message));
             }
             seen = endpoint.client.look().await;
         }
@@ -80,19 +95,19 @@ impl Watch {
             // Whatever is loaded next may want to be asked in another way.
             self.mode_is_chosen = false;
             endpoint.withdraw(&seen.message);
-            return self.write_down(&seen, None).await;
+            return self.write_down(&seen, None);
         }
         if !self.mode_is_chosen {
             // It answers, and takes no jobs yet: a first small call may take minutes.
             let alive = Sighting { state: EndpointState::Alive, ..seen.clone() };
-            self.write_down(&alive, Some("finding out how its model is asked best")).await;
+            self.write_down(&alive, Some("finding out how its model is asked best"));
             if let Err(failed) = self.choose_mode().await {
                 endpoint.withdraw(&failed);
-                return self.write_down(&alive, Some(&failed)).await;
+                return self.write_down(&alive, Some(&failed));
             }
         }
         // Its looks are fine, its calls are not; the next good answer ends that.
-        if endpoint.strikes() > 0 {
+        if endpoint.parked().1 > 0 {
             seen.state = EndpointState::Degraded;
         }
         endpoint.unpark();
@@ -103,7 +118,7 @@ impl Watch {
                 seen.message, self.report.slots
             )
         });
-        self.write_down(&seen, fewer.as_deref()).await;
+        self.write_down(&seen, fewer.as_deref());
     }
 
     /// Which way of asking works there; found once, before the first job.
@@ -122,14 +137,30 @@ impl Watch {
         Ok(())
     }
 
-    /// For the pages and for `workers`. A database that is away costs the picture, not the work.
-    async fn write_down(&mut self, seen: &Sighting, message: Option<&str>) {
+    /// Parked by a call, and not looked at again yet: it answers, but takes no jobs.
+    fn say_parked(&mut self, reason: &str) {
+        self.report.state = EndpointState::Alive.as_str().to_owned();
+        self.report.message = Some(reason.to_owned());
+        self.reports.send_replace(Some(self.report.clone()));
+    }
+
+    /// For the pages and for `workers`.
+    fn write_down(&mut self, seen: &Sighting, message: Option<&str>) {
         self.report.server = Some(seen.server.to_string());
         self.report.state = seen.state.as_str().to_owned();
         self.report.message = Some(message.unwrap_or(&seen.message).to_owned());
         self.report.context_tokens = seen.context_tokens;
-        if let Err(error) = self.store.report_endpoint(&self.report).await {
-            tracing::warn!(%error, endpoint = %self.endpoint.url, "the endpoint's state was not written down");
+        self.reports.send_replace(Some(self.report.clone()));
+    }
+}
+
+/// Writes the latest report, until nobody sends any more. Apart from the looks: a database that is slow or away costs
+/// the picture, and no model its work.
+async fn keep_reporting(store: Store, mut reports: watch::Receiver<Option<EndpointReport>>) {
+    while reports.changed().await.is_ok() {
+        let Some(report) = reports.borrow_and_update().clone() else { continue };
+        if let Err(error) = store.report_endpoint(&report).await {
+            tracing::warn!(%error, endpoint = %report.url, "the endpoint's state was not written down");
         }
     }
 }

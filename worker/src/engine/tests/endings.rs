@@ -21,7 +21,13 @@ async fn book(bed: &Bed, claim: &Claim, outcome: Failure, progress: bool) {
     book_in(bed, &bed.workshop(), claim, outcome, progress).await;
 }
 
-async fn book_in(bed: &Bed, workshop: &Arc<Workshop>, claim: &Claim, outcome: Failure, progress: bool) {
+pub(super) async fn book_in(
+    bed: &Bed,
+    workshop: &Arc<Workshop>,
+    claim: &Claim,
+    outcome: Failure,
+    progress: bool,
+) {
     let stop = CancellationToken::new();
     let leases = Leases::start(&bed.store, bed.boot.clone(), Duration::from_secs(60), stop.clone()).unwrap();
     let lease = leases.hold(claim.job.clone(), claim.fence, Instant::now());

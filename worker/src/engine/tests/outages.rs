@@ -6,7 +6,9 @@ use nightforge_domain::{JobId, JobNo, JobState, Limits};
 use serde_json::json;
 
 use super::bed::Bed;
+use super::endings::book_in;
 use super::model::{Model, Reply};
+use crate::engine::Failure;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_at_the_start_costs_nothing_and_is_noticed_when_it_comes() {
@@ -46,6 +48,28 @@ async fn a_server_that_goes_away_parks_its_jobs_until_it_is_back() {
     assert_eq!(bed.job(&job).await.fence.0, 2);
     worker.abort.cancel();
     worker.ended.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_gone_before_a_call_is_not_asked_and_never_charged() {
+    let mut bed = Bed::new([]).await;
+    let workshop = bed.workshop();
+    bed.task(Limits::default()).await;
+    std::mem::replace(&mut bed.model, Model::start([]).await).stop().await;
+    // More often than a request may fail before it is a dead letter.
+    for _ in 0..7 {
+        let claim = bed.claim().await;
+        let (mut context, _signal) = bed.context_in(claim.clone(), &workshop).await;
+        let asking = context.step("model", &"a", async |context| {
+            context.ask::<nightforge_domain::contract::InitScript>(Vec::new()).await
+        });
+        let failure = asking.await.unwrap_err();
+        assert!(matches!(&failure, Failure::NotAsked(_)), "{failure:?}");
+        book_in(&bed, &workshop, &claim, failure, false).await;
+        let row = bed.job(&claim.job).await;
+        assert_eq!((row.state, row.faults, row.infra_failures), (JobState::Ready, 0, 0));
+    }
+    assert_eq!(bed.model.asked().len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
