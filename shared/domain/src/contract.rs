@@ -213,12 +213,12 @@ pub enum Action {
     },
     /// Find a text in files.
     SearchText {
-        /// The exact text to find.
+        /// The exact text to find, no regular expression.
         pattern: String,
         /// Folder or file inside the project; null for all.
         path: Option<String>,
     },
-    /// Write a whole file of at most 400 lines.
+    /// Write a whole file of at most 400 lines, new or in place of a short one.
     WriteFile {
         /// Path inside the project.
         path: String,
@@ -229,7 +229,7 @@ pub enum Action {
     EditFile {
         /// Path inside the project.
         path: String,
-        /// The text as it stands in the file.
+        /// The text as it stands in the file, without line numbers.
         old_text: String,
         /// The text that takes its place.
         new_text: String,
@@ -243,12 +243,12 @@ pub enum Action {
     },
     /// Run tests.
     RunTests {
-        /// One test file, or null for all tests that must pass.
+        /// One test file, or null for all tests that must pass, this feature's included.
         file: Option<String>,
     },
-    /// Undo changes.
+    /// Undo changes: put files back to how they were when the session began.
     RevertTo {
-        /// A path, or session_start for everything since the session began.
+        /// A path, or session_start for all files, your new test included.
         target: String,
     },
     /// End the session.

@@ -271,6 +271,7 @@ impl Toolbox<'_> {
     }
 
     async fn tests(&self, file: Option<String>) -> Result<String, ToolError> {
+        let all = file.is_none();
         let files = match file {
             Some(file) => vec![tools::project_path(&file)?],
             None => self.all_tests().await?,
@@ -283,7 +284,12 @@ impl Toolbox<'_> {
         }
         let ran = self.runner.test(self.project, &files).await?;
         let verdict = if ran.passed() { "PASSED" } else { "FAILED" };
-        Ok(format!("{verdict}: {}\n{}", listed(&files), ran.text()))
+        let next = match (ran.passed(), all) {
+            (true, true) => " If the feature is done, finish.",
+            (true, false) if files == [self.test_file()] => " Now run_tests with null.",
+            _ => "",
+        };
+        Ok(format!("{verdict}: {}.{next}\n{}", listed(&files), ran.text()))
     }
 
     /// Everything that has to pass: proven features' tests and this feature's own.

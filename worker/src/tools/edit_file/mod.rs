@@ -7,14 +7,17 @@ mod punctuation;
 
 use super::ToolError;
 use super::confined::{Files, ProjectPath, operator};
-use super::lines::is_binary;
+use super::lines::{is_binary, numbered};
 use ladder::{Outcome, Rung};
+
+/// Of a longer change only so many lines are shown: the model has just written them.
+const SHOWN_LINES: usize = 14;
 
 /// Replaces `old_text` by `new_text`. The text is found exactly, else without regard to white space at the
 /// ends of lines, else to indentation (the new text is then indented as the file is), else to typographic
 /// punctuation; never by similarity. It must occur once. Line ends stay as the file has them.
 ///
-/// A miss shows the ten lines that look most like it.
+/// The changed lines are shown; a miss shows the ten lines that look most like it.
 pub fn edit_file(files: &Files, path: &str, old_text: &str, new_text: &str) -> Result<String, ToolError> {
     let path: ProjectPath = path.parse()?;
     let (folder, name, executable) = files.existing(&path)?;
@@ -40,9 +43,10 @@ pub fn edit_file(files: &Files, path: &str, old_text: &str, new_text: &str) -> R
     }
     match ladder::replace(&content, &old_text, &new_text) {
         Outcome::Replaced { text, rung, line } => {
+            let shown = changed(&text, line, new_text.lines().count());
             let text = if dos { text.replace('\n', "\r\n") } else { text };
             folder.replace(&name, text.as_bytes(), executable).map_err(operator(&path))?;
-            Ok(format!("edited {path} at line {line}{}\n", how(rung)))
+            Ok(format!("edited {path} at line {line}{}. It reads now:\n{shown}", how(rung)))
         }
         Outcome::Ambiguous(lines) => {
             let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
@@ -53,6 +57,23 @@ pub fn edit_file(files: &Files, path: &str, old_text: &str, new_text: &str) -> R
         }
         Outcome::Missing => Err(ToolError::model(miss(&path, &content, &old_text))),
     }
+}
+
+/// The lines from `first` on and one on either side, numbered; of many, the first ones.
+fn changed(text: &str, first: usize, count: usize) -> String {
+    let from = first.saturating_sub(2);
+    let wanted = first - 1 - from + count + 1;
+    let mut shown: String = text
+        .lines()
+        .enumerate()
+        .skip(from)
+        .take(wanted.min(SHOWN_LINES))
+        .map(|(at, line)| numbered(at + 1, line) + "\n")
+        .collect();
+    if wanted > SHOWN_LINES {
+        shown.push_str("  …\n");
+    }
+    shown
 }
 
 fn how(rung: Rung) -> &'static str {

@@ -125,3 +125,16 @@ fn what_can_not_be_edited_is_named() {
     assert!(told(edit_file(&place.files, "no/folder/x", "one", "two")).contains("write_file"));
     assert!(!place.path("no").exists(), "looking makes no folders");
 }
+
+#[test]
+fn the_changed_lines_are_shown_with_their_neighbours() {
+    let place = Place::new();
+    place.put("f", "a\nb\nc\nd\n");
+    let said = edit_file(&place.files, "f", "b\nc", "x\ny\nz").unwrap();
+    assert_eq!(said, "edited f at line 2. It reads now:\n    1| a\n    2| x\n    3| y\n    4| z\n    5| d\n");
+    let said = edit_file(&place.files, "f", "a\n", "").unwrap();
+    assert_eq!(said, "edited f at line 1. It reads now:\n    1| x\n");
+    let long = "l\n".repeat(40);
+    let said = edit_file(&place.files, "f", "y\n", &long).unwrap();
+    assert!(said.ends_with("   14| l\n  …\n"), "{said}");
+}
