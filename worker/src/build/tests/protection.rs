@@ -102,5 +102,5 @@ async fn a_run_of_all_tests_needs_one() {
     bed.features[0].status = nightforge_domain::build::FeatureStatus::Waiting;
     assert!(bed.tests(None).await.contains("there is no test yet; write tests/test_f002.py first"));
     bed.write(TEST, &test_of_two()).await;
-    assert!(bed.tests(None).await.starts_with("FAILED: tests/test_f002.py\nexit code 1"));
+    assert!(bed.tests(None).await.starts_with("FAILED: tests/test_f002.py.\nexit code 1"));
 }
