@@ -201,6 +201,9 @@ pub(crate) struct ConfigShow {
 pub(crate) struct Migrate {
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
+    /// Let the database belong to this data folder from now on; the repositories of its tasks must be in it
+    #[arg(long)]
+    pub(crate) adopt: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

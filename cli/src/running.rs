@@ -70,6 +70,7 @@ pub(crate) struct Running {
     /// Everybody else ends.
     stop: CancellationToken,
     store: Store,
+    boot: BootId,
     _boot_lock: BootLock,
     /// Given back last.
     folder: DataFolder,
@@ -109,6 +110,10 @@ impl Running {
         };
         let boot_lock = BootLock::take(folder.path(), &boot).map_err(unusable)?;
         let host = presence::host_id(folder.path()).map_err(unusable)?;
+        let home = store.settle_in(&host).await?;
+        if home != host {
+            return Err(elsewhere(&folder, &home));
+        }
         store.announce(&announcement(&plan, boot.clone(), host)).await?;
 
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
@@ -117,7 +122,8 @@ impl Running {
         if polls {
             tracing::info!("no redis_url is set: this process looks for work of others by polling");
         }
-        let shared = Shared { boot, data: folder.path().to_owned(), store: store.clone(), bells, polls };
+        let shared =
+            Shared { boot: boot.clone(), data: folder.path().to_owned(), store: store.clone(), bells, polls };
         let (mut workers, mut others) = (JoinSet::new(), JoinSet::new());
         if let (Some(interface), Some(listener)) = (plan.interface, listener) {
             let (api, stop) = (api(&shared, interface), stop.clone());
@@ -137,7 +143,7 @@ impl Running {
             let work = roles::work(shared.clone(), model, endpoint, plan.sandbox, drain.clone());
             workers.spawn(async move { named(&name, work).await });
         }
-        Ok(Self { address, workers, others, drain, stop, store, _boot_lock: boot_lock, folder })
+        Ok(Self { address, workers, others, drain, stop, store, boot, _boot_lock: boot_lock, folder })
     }
 
     /// Where the HTTP interface listens; empty where it does not run here.
@@ -167,6 +173,10 @@ impl Running {
         let workers = all(&mut self.workers).await;
         self.stop.cancel();
         let others = all(&mut self.others).await;
+        // Nothing is lost when this fails: others find out by the file lock, or by the silence.
+        if let Err(error) = self.store.mark_gone(&self.boot).await {
+            tracing::debug!(%error, "the end of this process was not written down");
+        }
         self.store.close().await;
         workers.and(others)
     }
@@ -199,6 +209,16 @@ fn known(model: &ServedModel) -> KnownModel {
         server_name: model.server_name.clone(),
         endpoints: model.endpoints.iter().map(|endpoint| endpoint.url.clone()).collect(),
     }
+}
+
+/// The database's repositories lie in another folder.
+fn elsewhere(folder: &DataFolder, home: &str) -> Failure {
+    Failure::config(format!(
+        "the database belongs to another data folder than {0}: to the one whose file host-id holds {home}. Name that one \
+         with --data; all roles share it. If its repositories are in {0} now, or are gone for good: nightforge migrate \
+         --adopt --data {0}",
+        folder.path().display()
+    ))
 }
 
 /// The HTTP interface of this process.

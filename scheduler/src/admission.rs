@@ -7,7 +7,7 @@ use nightforge_store::{Pending, Store, StoreError};
 use tokio::sync::Mutex;
 
 /// Tasks that are rung when there may be room; each looks for itself.
-const NEXT: i64 = 4;
+pub(crate) const NEXT: i64 = 4;
 
 /// One admission at a time in this process, so that those after it count those before.
 pub(crate) static ADMITTING: Mutex<()> = Mutex::const_new(());

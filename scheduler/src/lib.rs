@@ -34,7 +34,8 @@ pub struct SchedulerConfig {
     pub lease: Duration,
     /// Between two sweeps. Default 1 s.
     pub sweep_every: Duration,
-    /// Whether inputs of other processes are noticed by polling, because no bell of theirs arrives. Default false.
+    /// Whether inputs of other processes are noticed by polling, because no bell of theirs ever arrives. Default
+    /// false: polling is then for the time that Redis is away.
     pub polls: bool,
 }
 
@@ -59,9 +60,7 @@ pub async fn run(
     for _ in 0..ADVANCERS {
         loops.spawn(advance::serve(store.clone(), bells.clone(), shutdown.clone()));
     }
-    if config.polls {
-        loops.spawn(poll::serve(store.clone(), bells.clone(), shutdown.clone()));
-    }
+    loops.spawn(poll::serve(store.clone(), bells.clone(), config.polls, shutdown.clone()));
     loops.spawn(leader::serve(store, bells, config, shutdown));
     while let Some(ended) = loops.join_next().await {
         ended?;

@@ -1,21 +1,28 @@
-//! Rings for what other processes wrote, where no bell of theirs arrives.
+//! Advances what other processes wrote, where no bell of theirs arrives: there is no Redis, or it is away.
 
-use nightforge_queue::{Bell, Bells};
+use std::time::Duration;
+
+use nightforge_queue::Bells;
 use nightforge_store::{Changes, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::admission;
-use crate::advance::AFTER_ERROR;
+use crate::admission::NEXT;
+use crate::advance::{AFTER_ERROR, advance_task};
 
-/// Inputs that one look rings for; the next one goes on.
+/// Tasks that one look advances; the next one goes on.
 const BATCH: i64 = 200;
 
-/// Looks after every change, until `shutdown`.
-pub(crate) async fn serve(store: Store, bells: Bells, shutdown: CancellationToken) {
+/// How often it is asked whether bells still arrive.
+const ASK_EVERY: Duration = Duration::from_millis(250);
+
+/// Looks after every change while no bells arrive, until `shutdown`; `always` where none ever do.
+pub(crate) async fn serve(store: Store, bells: Bells, always: bool, shutdown: CancellationToken) {
     let mut changes = store.changes();
     loop {
+        let polls = always || bells.are_cut_off();
         let looked = tokio::select! {
-            looked = look(&store, &bells, &mut changes) => looked,
+            looked = look(&store, &bells, &mut changes), if polls => looked,
+            () = tokio::time::sleep(ASK_EVERY), if !polls => Ok(()),
             () = shutdown.cancelled() => return,
         };
         if let Err(error) = looked {
@@ -25,10 +32,14 @@ pub(crate) async fn serve(store: Store, bells: Bells, shutdown: CancellationToke
     }
 }
 
+/// Not by a ring: it would wait for Redis, too.
 async fn look(store: &Store, bells: &Bells, changes: &mut Changes) -> Result<(), StoreError> {
     changes.next().await?;
     for task in store.tasks_with_stale_inputs(0, BATCH).await? {
-        bells.ring(Bell::Task(task));
+        advance_task(store, bells, &task).await?;
     }
-    admission::ring_next(store, bells).await
+    for task in store.queued_tasks(NEXT).await? {
+        advance_task(store, bells, &task).await?;
+    }
+    Ok(())
 }

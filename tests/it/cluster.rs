@@ -19,10 +19,10 @@ struct Models {
 }
 
 impl Models {
+    /// Slow enough for a story to strike in the middle.
     fn start() -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let models = runtime.block_on(async {
-            // Slow enough for a story to strike in the middle.
             let options = || DemoOptions { pace: Duration::from_millis(40), ..DemoOptions::default() };
             [DemoModel::start(options()).await.unwrap(), DemoModel::start(options()).await.unwrap()]
         });
@@ -114,6 +114,34 @@ fn on_postgres_and_redis_a_killed_worker_changes_nothing_about_the_end() {
     for role in ["api", "scheduler"] {
         assert!(installation.end(role), "{role} ends well");
     }
+}
+
+/// Everything on the queue may vanish, and the queue itself may: work goes on without it, not only after it.
+#[test]
+fn work_goes_on_while_redis_is_away() {
+    let (postgres, mut redis, models) =
+        (Postgres::start().unwrap(), Redis::start().unwrap(), Models::start());
+    let toml =
+        format!("database_url = \"{}\"\nredis_url = \"{}\"\n{}", postgres.url(), redis.url(), models.toml());
+    let mut installation = Installation::new(&toml);
+    installation.start("api", &["api"]);
+    installation.start("scheduler", &["scheduler"]);
+    installation.start("worker-0", &["worker", "--gpu", "0"]);
+    redis.kill().unwrap();
+    let task = submit(&installation);
+    wait_for_the_end(&installation, &task);
+    let records = look::records_at(&postgres.url());
+    assert_the_same_end(&installation, &task, &records);
+
+    // What is done in another data folder would be lost to the others.
+    let mut stranger = nightforge(installation.folder());
+    redis.restart().unwrap();
+    let refused =
+        stranger.args(["worker", "--gpu", "1", "--data", "elsewhere"]).current_dir(installation.folder());
+    let refused = refused.output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(78), "{said}");
+    assert!(said.contains("belongs to another data folder") && said.contains("--adopt"), "{said}");
 }
 
 #[test]

@@ -78,6 +78,12 @@ impl Bells {
         self.shared.exchange.stats()
     }
 
+    /// Whether bells reach nobody now, because Redis is away: whoever has work to find looks for it. Never so in
+    /// memory.
+    pub fn are_cut_off(&self) -> bool {
+        self.shared.exchange.is_cut_off()
+    }
+
     fn seat(&self, listener: Listener) -> Seat {
         Seat { arrived: self.shared.exchange.listen(&listener), listener, shared: Arc::clone(&self.shared) }
     }

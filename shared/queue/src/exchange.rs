@@ -44,4 +44,7 @@ pub(crate) trait Exchange: Send + Sync {
     fn waits_no_more(&self, listener: &Listener);
 
     fn stats(&self) -> BellStats;
+
+    /// Whether bells reach nobody now, because what carries them is away.
+    fn is_cut_off(&self) -> bool;
 }

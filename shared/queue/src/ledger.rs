@@ -221,6 +221,10 @@ impl Exchange for Ledger {
     fn stats(&self) -> BellStats {
         Ledger::stats(self)
     }
+
+    fn is_cut_off(&self) -> bool {
+        false
+    }
 }
 
 impl State {

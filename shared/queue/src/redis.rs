@@ -96,6 +96,10 @@ impl Exchange for RedisExchange {
     fn stats(&self) -> BellStats {
         self.board.stats()
     }
+
+    fn is_cut_off(&self) -> bool {
+        self.site.outage.is_on()
+    }
 }
 
 /// How many bells a queue may hold, over all processes.

@@ -42,3 +42,9 @@ ALTER TABLE jobs ADD COLUMN dropped_at BIGINT;
 UPDATE jobs SET last_error = 'its worker died 3 times in a row without a new step'
 WHERE state = 'dead' AND deaths >= 3;
 CREATE INDEX jobs_dead ON jobs (finished_at) WHERE state = 'dead';
+
+-- Facts about the installation as a whole.
+CREATE TABLE installation (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+);

@@ -19,6 +19,11 @@ pub fn fresh_boot_id() -> BootId {
     text().parse().expect("a ULID in lower case is a boot id")
 }
 
+/// A fresh id of a model call.
+pub fn fresh_call_id() -> String {
+    text()
+}
+
 pub(crate) fn text() -> String {
     let mut generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
     let ulid = match generator.generate() {

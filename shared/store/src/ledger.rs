@@ -4,11 +4,13 @@ use nightforge_domain::build::Spent;
 use nightforge_domain::{Fence, JobId, TaskId, Usage};
 use sqlx::Row;
 
-use crate::{Store, StoreError, fresh};
+use crate::{Store, StoreError};
 
 /// One model call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerEntry {
+    /// Fresh for each call, see [`fresh_call_id`](crate::fresh_call_id): booked twice, it counts once.
+    pub id: String,
     /// The job that made it.
     pub job: JobId,
     /// The claim that made it, which may be over.
@@ -28,7 +30,7 @@ pub struct LedgerEntry {
 }
 
 impl Store {
-    /// Books a model call. Not fenced: the tokens were used, whoever holds the job now.
+    /// Books a model call, once however often it is tried. Not fenced: the tokens were used, whoever holds the job now.
     ///
     /// # Errors
     /// When the database fails.
@@ -38,9 +40,10 @@ impl Store {
         sqlx::query(self.sql(
             "INSERT INTO ledger (id, task_id, job, fence, agent, model, endpoint, outcome, prompt_tokens,
                 completion_tokens, cached_tokens, duration_ms, at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, {now})",
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, {now})
+             ON CONFLICT (id) DO NOTHING",
         ))
-        .bind(fresh::text())
+        .bind(&entry.id)
         .bind(entry.job.task.as_str())
         .bind(i64::from(entry.job.no.0))
         .bind(entry.fence.0)

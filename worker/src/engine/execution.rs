@@ -111,6 +111,10 @@ impl Execution {
                 self.workshop.endpoint.withdraw(&error.message);
                 self.hand_back(&error.message, 0, false).await
             }
+            Err(Failure::Database(error)) => {
+                tracing::warn!(%error, "the database failed; the job waits for it");
+                self.hand_back(&format!("the database failed: {error}"), backoff_ms(0), false).await
+            }
             Err(Failure::Model(error)) => {
                 self.model_failed(error.class, &error.message, error.retry_after).await
             }

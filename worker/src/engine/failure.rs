@@ -39,7 +39,10 @@ pub(crate) enum Failure {
         /// In words.
         reason: String,
     },
-    /// This machine failed: disk, git, sandbox, database. Not counted, but not repeated for ever.
+    /// The database failed, or could not be reached: never the job's doing.
+    #[error("the state of record: {0}")]
+    Database(StoreError),
+    /// This machine failed: disk, git, sandbox. Not counted, but not repeated for ever.
     #[error("{0:#}")]
     Machine(#[from] anyhow::Error),
 }
@@ -53,7 +56,13 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Failure::Machine(anyhow::Error::new(error).context("the state of record"))
+        match error {
+            // This program can't read the row, and no waiting helps.
+            StoreError::Corrupt { .. } => {
+                Failure::Machine(anyhow::Error::new(error).context("the state of record"))
+            }
+            error => Failure::Database(error),
+        }
     }
 }
 

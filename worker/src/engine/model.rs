@@ -4,12 +4,15 @@ use std::time::{Duration, Instant};
 
 use nightforge_domain::contract::Contract;
 use nightforge_llm::{CallObserver, CallOutcome, CallRecord, Message, StructuredRequest, TimeLimits};
-use nightforge_store::LedgerEntry;
+use nightforge_store::{LedgerEntry, Store, fresh_call_id};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use super::slots::SlotGuard;
 use super::{Failure, Interruption, JobContext};
+
+const FIRST_BOOKING_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_BOOKING_WAIT: Duration = Duration::from_secs(2);
 
 /// The largest seed that every server takes.
 const SEED_SPACE: u32 = 1 << 30;
@@ -69,6 +72,7 @@ impl JobContext {
         let task = tokio::spawn(async move {
             while let Some(call) = receive.recv().await {
                 let entry = LedgerEntry {
+                    id: fresh_call_id(),
                     job: claim.job.clone(),
                     fence: claim.fence,
                     agent: claim.spec.agent().to_string(),
@@ -82,12 +86,20 @@ impl JobContext {
                     usage: call.usage,
                     duration_ms: call.duration.as_millis() as i64,
                 };
-                if let Err(error) = store.book(&entry).await {
-                    tracing::error!(%error, job.id = %entry.job, "model call not booked");
-                }
+                book(&store, &entry).await;
             }
         });
         (Booking(send), task)
+    }
+}
+
+/// Books a call, however long the database is away: its tokens were used, and limits go by them.
+async fn book(store: &Store, entry: &LedgerEntry) {
+    let mut wait = FIRST_BOOKING_WAIT;
+    while let Err(error) = store.book(entry).await {
+        tracing::warn!(%error, job.id = %entry.job, "model call not booked yet; trying again");
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_BOOKING_WAIT);
     }
 }
 

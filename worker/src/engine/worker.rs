@@ -24,6 +24,9 @@ use crate::{branch, retention};
 /// Without a bell, a worker with room looks for jobs this often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// The same while Redis is away, so that no slot stands free for long.
+const LOOK_EVERY_WITHOUT_BELLS: Duration = Duration::from_millis(100);
+
 /// After the grace, the hand-backs get so long.
 const HAND_BACK_WITHIN: Duration = Duration::from_secs(5);
 
@@ -224,11 +227,15 @@ impl Claims<'_> {
             drop(permit);
             tokio::select! {
                 bell = rung.next(), if !bells_end => bells_end = bell.is_none(),
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(self.look_every()) => {}
                 () = drain.cancelled() => return,
                 () = abort.cancelled() => return,
             }
         }
+    }
+
+    fn look_every(&self) -> Duration {
+        if self.workshop.bells.are_cut_off() { LOOK_EVERY_WITHOUT_BELLS } else { LOOK_EVERY }
     }
 
     /// One claim with its lease; `None` when the worker ends before the database answers. A drain does not cut the

@@ -37,7 +37,7 @@ impl Outage {
         let new = down.insert(part.clone());
         drop(down);
         if first {
-            tracing::warn!(%part, reason, "Redis is away: bells wait, workers and schedulers go on by polling");
+            tracing::warn!(%part, reason, "no bells over Redis: workers and schedulers look for work by themselves until it carries them again");
         } else if new {
             tracing::debug!(%part, reason, "another part is without Redis");
         }
@@ -53,6 +53,11 @@ impl Outage {
             tracing::info!("Redis carries bells again");
         }
         over
+    }
+
+    /// Whether any part is without Redis.
+    pub(super) fn is_on(&self) -> bool {
+        !self.down.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// A part that is dismissed waits for nothing any more.
@@ -72,9 +77,10 @@ mod tests {
         let begun: Vec<bool> =
             [&Part::Pusher, &tasks, &Part::Pusher, &tasks].map(|part| outage.begins(part, "refused")).into();
         assert_eq!(begun, [true, false, false, false]);
+        assert!(outage.is_on());
         assert!(!outage.ends(&Part::Pusher));
         assert!(!outage.ends(&Part::Pusher), "it was not away any more");
-        assert!(outage.ends(&tasks));
+        assert!(outage.ends(&tasks) && !outage.is_on());
         assert!(outage.begins(&tasks, "refused"), "the next outage is told again");
     }
 }

@@ -19,7 +19,8 @@ const WITHOUT_POSTGRES: &str = "NIGHTFORGE_TEST_WITHOUT_POSTGRES";
 /// When the story begins, in milliseconds.
 const START: i64 = 1_000_000;
 
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
+    "installation",
     "tasks",
     "inputs",
     "events",

@@ -11,6 +11,7 @@ mod dead_letters;
 mod endings;
 mod fenced;
 mod history;
+mod installation;
 mod leader;
 mod ledger;
 mod migrating;

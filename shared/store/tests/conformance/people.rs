@@ -35,3 +35,20 @@ async fn a_request_is_only_an_input_until_the_next_transition() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_task_that_is_over_is_neither_paused_nor_resumed() {
+    on_every_database(async |bed| {
+        let task = bed.started(&new_task()).await;
+        assert!(bed.store.set_paused(&task, true, "ada").await.unwrap());
+        bed.store.ask_cancel(&task, "ada").await.unwrap();
+        bed.advance(&task).await;
+        let before = bed.everything().await;
+        for paused in [true, false] {
+            let error = bed.store.set_paused(&task, paused, "ada").await.unwrap_err();
+            assert!(matches!(&error, AskError::Over(status) if status == "cancelled"), "{error}");
+        }
+        assert_eq!(bed.everything().await, before);
+    })
+    .await;
+}

@@ -281,7 +281,7 @@ impl Reference {
     pub(crate) fn set_paused(&mut self, task: usize, paused: bool) -> Option<bool> {
         let task = &mut self.tasks[task];
         let changed = task.paused != paused;
-        if changed && paused && task.state.status().is_final() {
+        if task.state.status().is_final() {
             return None;
         }
         task.paused = paused;

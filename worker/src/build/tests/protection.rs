@@ -98,7 +98,9 @@ async fn everything_goes_back_to_the_start_and_is_prepared_again() {
 #[tokio::test]
 async fn a_run_of_all_tests_needs_one() {
     let mut bed = Bed::new().await;
-    assert!(bed.tests(None).await.starts_with("PASSED: tests/test_f001.py. If the feature is done, finish.\n"));
+    assert!(
+        bed.tests(None).await.starts_with("PASSED: tests/test_f001.py. If the feature is done, finish.\n")
+    );
     bed.features[0].status = nightforge_domain::build::FeatureStatus::Waiting;
     assert!(bed.tests(None).await.contains("there is no test yet; write tests/test_f002.py first"));
     bed.write(TEST, &test_of_two()).await;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nightforge_domain::fault::FaultClass;
 use nightforge_domain::{JobState, Limits};
-use nightforge_store::Claim;
+use nightforge_store::{Claim, StoreError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -171,6 +171,20 @@ async fn a_server_that_refuses_everybody_costs_nobody_anything() {
         let job = bed.job(&other.job).await;
         let charged = job.state == JobState::Dead || job.faults == 1;
         assert!(charged, "{class}: {job:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_fails_is_charged_to_nobody() {
+    let bed = Bed::new([]).await;
+    bed.task(Limits::default()).await;
+    for _ in 0..7 {
+        let claim = bed.claim().await;
+        book(&bed, &claim, StoreError::Migrating { waited_s: 60 }.into(), false).await;
+        let job = bed.job(&claim.job).await;
+        assert_eq!((job.state, job.faults, job.infra_failures), (JobState::Ready, 0, 0));
+        assert!(job.run_after > claim.claimed_at, "it waits a little");
+        bed.execute("UPDATE jobs SET run_after = 0").await;
     }
 }
 

@@ -105,4 +105,5 @@ async fn a_step_that_is_done_survives_a_database_that_is_away() {
     drop(locked);
     assert_eq!(asking.await.unwrap().init_script, "true");
     assert_eq!(bed.job(&claim.job).await.steps, 1);
+    assert_eq!(bed.store.spent(&claim.job.task).await.unwrap().model_calls, 1, "its tokens are booked, too");
 }
