@@ -4,7 +4,7 @@ use nightforge_domain::state::Transition;
 use nightforge_domain::{Agent, Event, Input, JobNo, ModelName, TaskId};
 use sqlx::Row;
 
-use crate::rows::{json, number, parsed, without_nul};
+use crate::rows::{json, number, parsed, task_row, without_nul};
 use crate::task_tx::TaskTx;
 use crate::{Store, StoreError, TaskRow};
 
@@ -34,7 +34,7 @@ impl Store {
     /// # Errors
     /// When there is no such task, or a row can't be read.
     pub async fn pending(&self, task: &TaskId) -> Result<Option<Pending>, StoreError> {
-        let row = self.task(task).await?;
+        let row = self.stored_task(task).await?;
         let found = sqlx::query(
             "SELECT number, body FROM inputs WHERE task_id = $1 AND consumed_seq IS NULL ORDER BY number LIMIT 1",
         )
@@ -42,7 +42,11 @@ impl Store {
         .fetch_optional(&self.read)
         .await?;
         let Some(found) = found else { return Ok(None) };
-        Ok(Some(Pending { task: row, number: found.try_get("number")?, input: json(&found, "body")? }))
+        Ok(Some(Pending {
+            task: task_row(&row)?,
+            number: found.try_get("number")?,
+            input: json(&found, "body")?,
+        }))
     }
 
     /// Commits the transition that `pending` led to. `None` when another scheduler was faster: nothing was
@@ -115,7 +119,7 @@ async fn write_state(
     )
     .bind(tx.task.as_str())
     .bind(seq)
-    .bind(serde_json::json!(state).to_string())
+    .bind(serde_json::to_string(state).map_err(|e| StoreError::corrupt("state", e))?)
     .bind(status.as_str())
     .bind(state.phase())
     .bind(i64::from(state.is_stopping()))

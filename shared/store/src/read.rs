@@ -5,6 +5,7 @@ use nightforge_domain::{
     AgentModels, CommitId, Fence, JobNo, JobSpec, JobState, Kind, Limits, Millis, Priority, Status, TaskId,
 };
 use serde_json::Value;
+use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::rows::{TASK_COLUMNS, event_row, job_row, parsed, task_row};
@@ -90,13 +91,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoTask`] when there is none.
     pub async fn task(&self, task: &TaskId) -> Result<TaskRow, StoreError> {
+        task_row(&self.stored_task(task).await?)
+    }
+
+    /// One task's row, not parsed yet: parsing a long feature list takes longer than reading it.
+    pub(crate) async fn stored_task(&self, task: &TaskId) -> Result<AnyRow, StoreError> {
         let sql = AssertSqlSafe(format!("SELECT {TASK_COLUMNS} FROM tasks WHERE id = $1"));
-        let row = sqlx::query(sql)
+        sqlx::query(sql)
             .bind(task.as_str())
             .fetch_optional(&self.read)
             .await?
-            .ok_or_else(|| StoreError::NoTask(task.clone()))?;
-        task_row(&row)
+            .ok_or_else(|| StoreError::NoTask(task.clone()))
     }
 
     /// Tasks, newest first.

@@ -23,7 +23,15 @@ const END_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) fn build_the_executable(form: Form) -> anyhow::Result<()> {
     if let (Form::Full, Some(cargo)) = (form, std::env::var_os("CARGO")) {
         let mut build = command(Path::new(&cargo));
-        build.args(["build", "-p", "nightforge"]);
+        build.args(["build", "-p", "nightforge-bench", "-p", "nightforge"]);
+        // What `cargo run` says of this program would make build scripts of libraries run again, which read it.
+        let of_this_program =
+            |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start));
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(of_this_program) {
+                build.env_remove(name);
+            }
+        }
         if !cfg!(debug_assertions) {
             build.arg("--release");
         }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, ensure};
 use nightforge_domain::Usage;
-use nightforge_store::LedgerEntry;
+use nightforge_store::{LedgerEntry, fresh_call_id};
 use sqlx::{AssertSqlSafe, Column, Row};
 
 use super::side::Side;
@@ -73,6 +73,7 @@ async fn play_to_the_end(side: &Side) -> anyhow::Result<String> {
         let job = side.store.jobs(task).await?.last().context("a job waits")?.no;
         for _ in 0..CALLS {
             let entry = LedgerEntry {
+                id: fresh_call_id(),
                 job: nightforge_domain::JobId { task: task.clone(), no: job },
                 fence: nightforge_domain::Fence(1),
                 agent: "coder".to_owned(),
