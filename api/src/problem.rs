@@ -11,6 +11,9 @@ use crate::NotOne;
 /// What every `type` begins with. A name, not an address: nothing is fetched from there.
 const TYPE_PREFIX: &str = "urn:nightforge:problem:";
 
+/// When a client should ask again where the server can't answer for a while, in seconds.
+const RETRY_AFTER_S: &str = "5";
+
 /// An answer that says no.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -66,6 +69,9 @@ impl IntoResponse for Problem {
         response
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+        }
         response
     }
 }
@@ -75,6 +81,10 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::NoTask(_) => Problem::unknown_task(error.to_string()),
             StoreError::IdempotencyConflict(task) => Problem::idempotency_conflict(task),
+            error if error.is_away() => {
+                tracing::warn!(%error, "a request failed: the database is away");
+                Problem::database_unavailable()
+            }
             error => {
                 tracing::error!(%error, "a request failed on the database");
                 Problem::database()

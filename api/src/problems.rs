@@ -248,6 +248,16 @@ impl Problem {
         )
     }
 
+    pub(crate) fn database_unavailable() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database-unavailable",
+            "The database can't be reached",
+            "the server can't reach its database; nothing is lost, and work goes on when the database answers again. \
+             Start it, and ask again; whether a change that was under way has been made is not known, so look first",
+        )
+    }
+
     pub(crate) fn not_ready() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -151,8 +151,9 @@ impl TaskView {
             state: row.status,
             phase: row.phase,
             priority: row.priority,
-            paused: row.paused,
-            paused_by: row.paused_by,
+            // A task that ended while it was paused keeps the flag for a retry, and is held back by nothing now.
+            paused: row.paused && !row.status.is_final(),
+            paused_by: row.paused_by.filter(|_| !row.status.is_final()),
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),
             finished_at: row.finished_at.map(moment),

@@ -3,9 +3,9 @@
 use nightforge_domain::waiting::{
     EndpointFacts, Holder, ModelFacts, WaitFacts, WaitReason, WaitingJob, Want, why,
 };
-use nightforge_domain::{Kind, Millis, ModelName, Status, TASKS_PER_SLOT};
+use nightforge_domain::{JobId, Kind, Millis, ModelName, Status, TASKS_PER_SLOT};
 use nightforge_store::{
-    ModelQueue, Pause, Queue, QueueDepth, Store, StoreError, TaskRow, WorkerInfo, serves,
+    EndpointInfo, ModelQueue, Pause, Queue, QueueDepth, Store, StoreError, TaskRow, WorkerInfo, serves,
 };
 
 /// The roles that advance tasks, as processes announce them.
@@ -74,12 +74,7 @@ impl Floor {
         for worker in &self.workers {
             let before = endpoints.len();
             let seen = worker.endpoints.iter().filter(|endpoint| endpoint.model == *model);
-            endpoints.extend(seen.map(|endpoint| EndpointFacts {
-                url: endpoint.url.clone(),
-                serves: serves(&endpoint.state),
-                state: endpoint.state.clone(),
-                message: endpoint.message.clone(),
-            }));
+            endpoints.extend(seen.map(facts));
             if endpoints.len() == before && worker.model.as_deref() == Some(model.as_str()) {
                 let message = format!("the worker on {} has not looked at its endpoint yet", worker.host);
                 let (url, state) = (String::new(), "starting".to_owned());
@@ -107,6 +102,14 @@ impl Floor {
             .map(|endpoint| endpoint.context_tokens)
             .collect();
         told?.into_iter().max()
+    }
+
+    /// What the worker that runs a job last saw of its endpoints of this model.
+    fn served_by(&self, job: &JobId, model: &ModelName) -> Vec<EndpointFacts> {
+        let runs = |worker: &&WorkerInfo| worker.running.iter().any(|running| running.job == *job);
+        let worker = self.workers.iter().find(runs);
+        let seen = worker.into_iter().flat_map(|worker| &worker.endpoints);
+        seen.filter(|endpoint| endpoint.model == *model).map(facts).collect()
     }
 
     fn model(&self, name: &ModelName) -> ModelFacts {
@@ -145,9 +148,19 @@ impl Floor {
                 state: job.state,
                 run_after: job.run_after,
                 last_error: job.last_error,
+                served_by: self.served_by(&JobId { task: task.id.clone(), no: job.no }, &job.model),
             }),
         };
         Ok(jobs.into_iter().map(want).collect())
+    }
+}
+
+fn facts(endpoint: &EndpointInfo) -> EndpointFacts {
+    EndpointFacts {
+        url: endpoint.url.clone(),
+        serves: serves(&endpoint.state),
+        state: endpoint.state.clone(),
+        message: endpoint.message.clone(),
     }
 }
 

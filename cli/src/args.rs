@@ -12,8 +12,8 @@ use nightforge_domain::{Kind, Priority, Status};
 use crate::output::Format;
 
 pub(crate) use operating::{
-    Dead, DeadDrop, DeadList, DeadRetry, DeadVerb, Pause, Queue, QueueChange, QueueVerb, Resume, Retry,
-    Workers,
+    Dead, DeadDrop, DeadLetterId, DeadList, DeadRetry, DeadVerb, Pause, Queue, QueueChange, QueueVerb,
+    Resume, Retry, Workers,
 };
 
 /// Where the server is looked for, unless told otherwise.
@@ -261,7 +261,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) limit: u32,
     /// Only tasks older than this one
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = task_id)]
     pub(crate) before: Option<String>,
     #[command(flatten)]
     pub(crate) from: FromArgs,
@@ -272,6 +272,7 @@ pub(crate) struct List {
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The task; its id may be shortened
+    #[arg(value_parser = task_id)]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) from: FromArgs,
@@ -282,6 +283,7 @@ pub(crate) struct Show {
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
     /// The task; its id may be shortened
+    #[arg(value_parser = task_id)]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -292,6 +294,7 @@ pub(crate) struct Watch {
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     /// The task; its id may be shortened
+    #[arg(value_parser = task_id)]
     pub(crate) id: String,
     /// Only events after this number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
@@ -305,6 +308,7 @@ pub(crate) struct Events {
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
     /// The task; its id may be shortened
+    #[arg(value_parser = task_id)]
     pub(crate) id: String,
     /// Do not ask
     #[arg(long, short)]
@@ -363,6 +367,19 @@ fn states() -> impl clap::builder::TypedValueParser<Value = Status> {
     use clap::builder::TypedValueParser;
     clap::builder::PossibleValuesParser::new(Status::ALL.map(Status::as_str))
         .try_map(|text| text.parse::<Status>())
+}
+
+/// The beginning of a task's id at least. Anything else would be another path at the server.
+fn task_id(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("an id is missing here; `nightforge list` shows those that there are".to_owned());
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(
+            "an id has letters and digits only; `nightforge list` shows those that there are".to_owned()
+        );
+    }
+    Ok(text.to_owned())
 }
 
 fn priority(text: &str) -> Result<Priority, String> {

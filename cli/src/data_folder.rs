@@ -112,6 +112,7 @@ fn taken(path: &Path, hold: Hold, lock: &mut File) -> Failure {
 /// When it can't.
 pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     let what = match path.to_str() {
+        Some("") => return Err(Failure::config("the data folder has no name; name one with --data")),
         None => "its name is not plain text in UTF-8",
         Some(name) if name.contains('?') => "its name holds a `?`, which the database can't have in its path",
         Some(_) => return Ok(()),

@@ -18,7 +18,7 @@ pub(crate) enum Exit {
     NotFound,
     /// Something is in the way.
     Conflict,
-    /// The server, or a model, can't be reached.
+    /// The server, a model, the database or Redis can't be reached.
     Unreachable,
     /// The command line makes no sense.
     Usage,
@@ -87,11 +87,13 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match error {
             _ if error.is_damage() => Exit::Config,
+            _ if error.is_away() => Exit::Unreachable,
             StoreError::NoTask(_) => Exit::NotFound,
             StoreError::IdempotencyConflict(_) => Exit::Conflict,
             StoreError::Open { .. }
             | StoreError::Url(_)
             | StoreError::UrlParameter(_)
+            | StoreError::UrlEncoding
             | StoreError::NewerDatabase { .. }
             | StoreError::OlderDatabase { .. }
             | StoreError::Migrate(_) => Exit::Config,

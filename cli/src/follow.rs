@@ -17,6 +17,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(400);
 /// A server that does not answer is waited for so long: it may be starting again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The HTTP status of a server whose database is away.
+const UNAVAILABLE: u16 = 503;
+
 /// How following ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
@@ -29,7 +32,7 @@ pub(crate) enum Ending {
 /// Follows `task`, showing what happens, until it is final or `leave` is cancelled.
 ///
 /// # Errors
-/// When the server says no, or has not answered for a minute.
+/// When the server says no, or it or its database has not answered for a minute.
 pub(crate) async fn follow(
     client: &Client,
     task: &TaskId,
@@ -52,22 +55,33 @@ pub(crate) async fn follow(
                     return Ok(Ending::Left(view));
                 }
             }
-            Err(LookError::Client(ClientError::Unreachable(message))) => {
+            Err(LookError::Client(error)) => {
+                let Some(silence) = silence(&error) else { return Err(error.into()) };
                 if silent_since.is_none() {
-                    note("the server does not answer; waiting for it");
+                    note(silence);
                 }
                 let since = *silent_since.get_or_insert_with(Instant::now);
                 if since.elapsed() >= PATIENCE || leave.is_cancelled() {
-                    return Err(ClientError::Unreachable(message).into());
+                    return Err(error.into());
                 }
             }
-            Err(LookError::Client(refused)) => return Err(refused.into()),
             Err(LookError::Output(failure)) => return Err(failure),
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
             () = leave.cancelled() => {}
         }
+    }
+}
+
+/// What is told once of an error that may pass: the task goes on, or will.
+fn silence(error: &ClientError) -> Option<&'static str> {
+    match error {
+        ClientError::Unreachable(_) => Some("the server does not answer; waiting for it"),
+        ClientError::Refused(problem) if problem.status == UNAVAILABLE => {
+            Some("the server can't answer, its database is away; waiting for it")
+        }
+        ClientError::Refused(_) => None,
     }
 }
 

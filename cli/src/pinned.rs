@@ -24,7 +24,7 @@ pub(crate) fn pinned(
     configured: Vec<ServedModel>,
     wanted: Wanted,
 ) -> Result<(ServedModel, ServedEndpoint), Failure> {
-    let mut model = model(configured, wanted.model.as_deref())?;
+    let mut model = model(configured, &wanted)?;
     let mut endpoint = endpoint(&model, wanted.endpoint.as_deref(), wanted.gpu.as_deref())?;
     if wanted.gpu.is_some() {
         endpoint.gpu = wanted.gpu;
@@ -39,20 +39,46 @@ pub(crate) fn pinned(
     Ok((model, endpoint))
 }
 
-fn model(mut configured: Vec<ServedModel>, wanted: Option<&str>) -> Result<ServedModel, Failure> {
-    let names = configured.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ");
-    match wanted {
-        Some(wanted) => match configured.iter().position(|model| model.name.as_str() == wanted) {
-            Some(place) => Ok(configured.swap_remove(place)),
-            None if configured.is_empty() => unconfigured(wanted),
-            None => Err(Failure::config(format!(
-                "--model {wanted}: there is no such model in the configuration; configured: {names}"
-            ))),
-        },
-        None => match configured.len() {
+/// Whether `--endpoint` names one at all, before anything is asked there.
+///
+/// # Errors
+/// When it does not.
+pub(crate) fn check_endpoint(url: Option<&str>) -> Result<(), Failure> {
+    url.map_or(Ok(()), |url| given_endpoint(url, "").map(drop))
+}
+
+fn given_endpoint(url: &str, model: &str) -> Result<String, Failure> {
+    checked_endpoint(url, model).map_err(|reason| Failure::usage(format!("--endpoint: {reason}")))
+}
+
+/// By its name in the configuration, or by its server's; what is served elsewhere need not be configured.
+fn model(mut configured: Vec<ServedModel>, wanted: &Wanted) -> Result<ServedModel, Failure> {
+    let listed = |models: &mut dyn Iterator<Item = &ServedModel>| {
+        models.map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let names = listed(&mut configured.iter());
+    let Some(name) = wanted.model.as_deref() else {
+        return match configured.len() {
             1 => Ok(configured.swap_remove(0)),
             _ => Err(Failure::usage(format!("say which model with --model; configured: {names}"))),
-        },
+        };
+    };
+    if let Some(place) = configured.iter().position(|model| model.name.as_str() == name) {
+        return Ok(configured.swap_remove(place));
+    }
+    let servers: Vec<usize> =
+        (0..configured.len()).filter(|place| configured[*place].server_name == name).collect();
+    match servers.as_slice() {
+        [only] => Ok(configured.swap_remove(*only)),
+        [] if configured.is_empty() || wanted.endpoint.is_some() => unconfigured(name),
+        [] => Err(Failure::config(format!(
+            "--model {name}: there is no such model in the configuration; configured: {names}. For one that is not \
+             configured, say where it is served with --endpoint"
+        ))),
+        several => Err(Failure::usage(format!(
+            "--model {name}: several configured models have this name at their servers; choose one of {}",
+            listed(&mut several.iter().map(|place| &configured[*place]))
+        ))),
     }
 }
 
@@ -72,8 +98,7 @@ fn unconfigured(name: &str) -> Result<ServedModel, Failure> {
 
 fn endpoint(model: &ServedModel, url: Option<&str>, gpu: Option<&str>) -> Result<ServedEndpoint, Failure> {
     if let Some(url) = url {
-        let url = checked_endpoint(url, &model.server_name)
-            .map_err(|reason| Failure::usage(format!("--endpoint: {reason}")))?;
+        let url = given_endpoint(url, &model.server_name)?;
         let known = model.endpoints.iter().find(|endpoint| endpoint.url == url).cloned();
         return Ok(known.unwrap_or(ServedEndpoint { url, gpu: None, slots: 1, api_key: None }));
     }
@@ -164,6 +189,32 @@ mod tests {
                 .unwrap();
         assert_eq!((model.name.as_str(), &*model.server_name), ("qwen3:8b", "qwen3:8b"));
         assert_eq!((&*endpoint.url, endpoint.gpu.as_deref()), ("http://h:11434/v1", Some("0")));
+    }
+
+    #[test]
+    fn a_model_is_named_as_here_or_as_at_its_server_and_need_not_be_configured() {
+        let named = |models, flags: &str| {
+            pinned(models, wanted(flags)).map(|(model, endpoint)| {
+                (model.name.to_string(), model.server_name, endpoint.url, endpoint.slots)
+            })
+        };
+        let of = |name: &str, server: &str, url: &str, slots| {
+            Ok((name.to_owned(), server.to_owned(), url.to_owned(), slots))
+        };
+        let coder = of("coder", "vendor/coder", "http://a:1/v1", 2);
+        assert_eq!(named(two_gpus(), "--model coder --gpu 0"), coder);
+        assert_eq!(named(two_gpus(), "--model vendor/coder --gpu 0"), coder);
+        assert_eq!(named(two_gpus(), "--model vendor/coder --endpoint http://a:1/v1"), coder);
+        let new = of("qwen3:8b", "qwen3:8b", "http://h:11434/v1", 1);
+        assert_eq!(named(two_gpus(), "--model qwen3:8b --endpoint http://h:11434/v1"), new);
+        // A name here goes before a name at a server.
+        let mut crossed = vec![configured("a", vec![at("http://a:1/v1", "0")]), configured("b", vec![])];
+        crossed[1].server_name = "a".to_owned();
+        assert_eq!(named(crossed, "--model a"), of("a", "vendor/a", "http://a:1/v1", 2));
+        let mut twins = vec![configured("a", vec![]), configured("b", vec![])];
+        twins.iter_mut().for_each(|model| model.server_name = "m".to_owned());
+        let refused = named(twins, "--model m").unwrap_err();
+        assert!(refused.message.contains("choose one of a, b"), "{}", refused.message);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nightforge_llm::SecretString;
-use nightforge_queue::{Bells, RedisConfig};
+use nightforge_queue::{Bells, RedisConfig, RedisRefused};
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +48,20 @@ impl Place {
         let Some(url) = &self.redis_url else { return Ok(Bells::in_memory(stop)) };
         Bells::redis(RedisConfig::new(url.clone()), stop)
             .await
-            .map_err(|refused| Failure::new(Exit::Unreachable, refused.to_string()))
+            .map_err(|refused| Failure::new(exit(&refused), refused.to_string()))
+    }
+}
+
+/// A Redis that is away may come back; one that refuses, or can't be trusted with bells, needs a person.
+fn exit(refused: &RedisRefused) -> Exit {
+    match refused {
+        RedisRefused::Unreachable { .. } => Exit::Unreachable,
+        RedisRefused::BadUrl { .. }
+        | RedisRefused::BadPrefix { .. }
+        | RedisRefused::Access { .. }
+        | RedisRefused::Evicts { .. }
+        | RedisRefused::TooOld { .. }
+        | RedisRefused::Cluster { .. }
+        | RedisRefused::Replica { .. } => Exit::Config,
     }
 }

@@ -40,5 +40,7 @@ async fn health_is_alive_and_ready_is_the_database() {
     server.store.close().await;
     assert_eq!(server.get("/healthz").await.status, 200);
     assert_eq!(server.get("/readyz").await.problem(), (503, "not-ready"));
-    assert_eq!(server.get("/api/tasks").await.problem(), (500, "database"));
+    assert_eq!(server.get("/api/tasks").await.problem(), (503, "database-unavailable"));
+    let response = server.request(Method::GET, "/api/tasks").send().await.unwrap();
+    assert_eq!(response.headers()["retry-after"], "5");
 }

@@ -113,6 +113,40 @@ async fn a_task_is_paused_and_resumed_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_task_that_is_over_is_not_resumed_and_not_shown_as_paused() {
+    let server = Server::start().await;
+    let task = server.started().await;
+    server.ask(&format!("/api/tasks/{task}/pause")).await;
+    server.ask(&format!("/api/tasks/{task}/cancel")).await;
+    server.advance(&task).await;
+    let shown = server.get(&format!("/api/tasks/{task}")).await;
+    let paused = json!([shown.body["state"], shown.body["paused"], shown.body["paused_by"]]);
+    assert_eq!(paused, json!(["cancelled", false, null]), "{}", shown.text);
+    let refused = server.ask(&format!("/api/tasks/{task}/resume")).await;
+    assert_eq!(refused.problem(), (409, "already-over"));
+    assert!(refused.detail().contains("nothing to resume"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_job_whose_model_server_is_away_says_so() {
+    let server = Server::start().await;
+    let (boot, other) = (server.everything_runs().await, server.everything_runs().await);
+    let task = server.started().await;
+    server.claim(&boot).await.unwrap();
+    assert!(server.waits(&task).await.is_empty(), "it is at work");
+    server.report(&other, "coder", "unreachable", None).await;
+    assert!(server.waits(&task).await.is_empty(), "another worker's endpoint is away");
+    server.report(&boot, "coder", "unreachable", None).await;
+    let shown = server.get(&format!("/api/tasks/{task}")).await;
+    assert_eq!(names(&shown.body["waiting"], "reason"), ["endpoint-away"], "{}", shown.text);
+    let message = shown.body["waiting"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("job 1 runs") && message.contains("asked GET /models: no connection."),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn a_resumed_task_is_rung_for() {
     let server = Server::start().await;
     let task = server.started().await;
@@ -345,8 +379,11 @@ async fn a_task_says_why_it_waits() {
     let shown = server.get(&format!("/api/tasks/{task}")).await;
     assert_eq!(names(&shown.body["waiting"], "reason"), ["no-scheduler", "no-worker"], "{}", shown.text);
     assert!(shown.body["waiting"][1]["message"].as_str().unwrap().contains("serves model `coder`"));
-    server.process(Role::Scheduler, None).await;
+    let scheduler = server.process(Role::Scheduler, None).await;
     assert_eq!(server.waits(&task).await, ["no-worker"]);
+    server.store.mark_gone(&scheduler).await.unwrap();
+    assert_eq!(server.waits(&task).await, ["no-scheduler", "no-worker"], "it ended");
+    server.process(Role::Scheduler, None).await;
     let worker = server.process(Role::Worker, Some("coder")).await;
     assert_eq!(server.waits(&task).await, ["endpoints-parked"], "it has not looked yet");
     server.report(&worker, "coder", "unreachable", None).await;

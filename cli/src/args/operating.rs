@@ -3,11 +3,12 @@
 use clap::{ArgGroup, Args, Subcommand};
 use nightforge_domain::{Kind, ModelName};
 
-use super::{OutputArgs, ServerArgs, kinds};
+use super::{OutputArgs, ServerArgs, kinds, task_id};
 
 #[derive(Debug, Args)]
 pub(crate) struct Retry {
     /// The task; its id may be shortened
+    #[arg(value_parser = task_id)]
     pub(crate) id: String,
     /// Only this job and later ones; it must have died or been cancelled
     #[arg(long, value_name = "JOB", value_parser = clap::value_parser!(u32).range(1..))]
@@ -21,6 +22,7 @@ pub(crate) struct Retry {
 #[derive(Debug, Args)]
 pub(crate) struct Pause {
     /// The task; its id may be shortened
+    #[arg(value_parser = task_id)]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -31,6 +33,7 @@ pub(crate) struct Pause {
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
     /// The task; its id may be shortened
+    #[arg(value_parser = task_id)]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -105,7 +108,7 @@ pub(crate) enum DeadVerb {
 #[derive(Debug, Args)]
 pub(crate) struct DeadList {
     /// Only of this task; its id may be shortened
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = task_id)]
     pub(crate) task: Option<String>,
     /// Only of this model
     #[arg(long)]
@@ -126,8 +129,8 @@ pub(crate) struct DeadList {
 #[command(group = ArgGroup::new("letters").args(["job", "all"]).required(true))]
 pub(crate) struct DeadRetry {
     /// The dead letter, as `dead list` names it: TASK.JOB; the task's id may be shortened
-    #[arg(value_name = "JOB")]
-    pub(crate) job: Option<String>,
+    #[arg(value_name = "JOB", value_parser = dead_letter)]
+    pub(crate) job: Option<DeadLetterId>,
     /// Every dead letter that was not dismissed
     #[arg(long)]
     pub(crate) all: bool,
@@ -143,8 +146,8 @@ pub(crate) struct DeadRetry {
 #[derive(Debug, Args)]
 pub(crate) struct DeadDrop {
     /// The dead letter, as `dead list` names it: TASK.JOB; the task's id may be shortened
-    #[arg(value_name = "JOB")]
-    pub(crate) job: String,
+    #[arg(value_name = "JOB", value_parser = dead_letter)]
+    pub(crate) job: DeadLetterId,
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -152,4 +155,19 @@ pub(crate) struct DeadDrop {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// A dead letter as it is written: its task, whose id may be shortened, and its number there.
+#[derive(Debug, Clone)]
+pub(crate) struct DeadLetterId {
+    pub(crate) task: String,
+    pub(crate) job: u32,
+}
+
+fn dead_letter(text: &str) -> Result<DeadLetterId, String> {
+    let parts = text.rsplit_once('.').and_then(|(task, job)| Some((task, job.parse().ok()?)));
+    let Some((task, job)) = parts else {
+        return Err("write TASK.JOB as `nightforge dead list` shows it".to_owned());
+    };
+    Ok(DeadLetterId { task: task_id(task)?, job })
 }

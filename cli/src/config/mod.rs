@@ -151,6 +151,9 @@ fn check(
         let named = LimitChanges::NAMES.iter().find(|name| reason.contains(&format!("`{name}`")));
         wrong(&format!("limits.{}", named.unwrap_or(&"")), &format!("[limits]: {reason}"))
     })?;
+    if args.data.is_none() && written.data.as_ref().is_some_and(|data| data.as_os_str().is_empty()) {
+        return Err(wrong("data", "data is empty; name a folder, or leave it out"));
+    }
     if let Some(discover) = &written.discover {
         endpoints::check_discover(discover).map_err(|reason| wrong("discover", &reason))?;
     }
@@ -341,6 +344,16 @@ mod tests {
             let message = settings(&toml).unwrap_err();
             assert!(message.contains(part), "{toml}\n→ {message}");
         }
+    }
+
+    #[test]
+    fn the_data_folder_has_a_name() {
+        let read = |flag: Option<&str>| {
+            let args = SettingsArgs { config: None, data: flag.map(Into::into) };
+            read(&Figment::from(Toml::string("data = \"\"")), &args, None).map_err(|failure| failure.message)
+        };
+        assert!(read(None).unwrap_err().contains("data is empty; name a folder"));
+        assert_eq!(read(Some("/data")).unwrap().place.data, Path::new("/data"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! This machine: data folder, disk, sandbox, git.
 
 use std::env;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,24 +28,30 @@ pub(super) fn data_folder(data: &Path) -> Finding {
             format!("{shown}: no part of this path exists; name another with --data"),
         );
     };
-    if let Err(error) = rustix::fs::access(&there, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
-    {
+    if !there.is_dir() {
+        return found(Verdict::Wrong, format!("{} is a file; name a folder with --data", there.display()));
+    }
+    if let Err(error) = try_to_write(&there) {
         return found(
             Verdict::Wrong,
             format!(
-                "{} can't be written to: {}; name another with --data, or make it yours",
-                there.display(),
-                io::Error::from(error)
+                "{} can't be written to: {error}; name another with --data, or make it yours",
+                there.display()
             ),
         );
     }
-    match (there == data, there.is_dir()) {
-        (_, false) => {
-            found(Verdict::Wrong, format!("{} is a file; name a folder with --data", there.display()))
-        }
-        (true, true) => found(Verdict::Ok, format!("{shown}")),
-        (false, true) => found(Verdict::Ok, format!("{shown}, made at the first start")),
+    if data.exists() {
+        found(Verdict::Ok, format!("{shown}"))
+    } else {
+        found(Verdict::Ok, format!("{shown}, made at the first start"))
     }
+}
+
+/// Makes a file and removes it: some file systems take nothing, whatever the permissions say.
+fn try_to_write(folder: &Path) -> io::Result<()> {
+    let file = folder.join(format!(".nightforge-doctor-{}", std::process::id()));
+    fs::File::create_new(&file)?;
+    fs::remove_file(&file)
 }
 
 pub(super) fn disk(data: &Path) -> Finding {
@@ -115,7 +122,14 @@ mod tests {
             assert_eq!(finding.verdict, Verdict::Wrong, "{finding:?}");
             assert!(finding.message.contains("--data"), "{finding:?}");
         }
-        assert!(!parent.path().join("a").exists(), "nothing is made");
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1, "nothing but that file is there");
+        // Root may write anywhere, and these take nothing.
+        for path in ["/proc/x", "/sys"] {
+            let finding = data_folder(Path::new(path));
+            assert_eq!(finding.verdict, Verdict::Wrong, "{finding:?}");
+            assert!(finding.message.contains("can't be written to"), "{finding:?}");
+        }
+        assert_eq!(data_folder(Path::new("")).verdict, Verdict::Wrong);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Finding {
     }
 }
 
-/// Looks at everything; nothing is created, migrated or loaded.
+/// Looks at everything. Nothing is migrated or loaded, and nothing made but a file that is removed at once.
 pub(crate) async fn examine(settings: &Settings) -> Vec<Finding> {
     let mut findings = vec![machine::data_folder(&settings.place.data), machine::disk(&settings.place.data)];
     let (database, clock) = neighbours::database(&settings.place).await;

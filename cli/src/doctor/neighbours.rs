@@ -29,7 +29,7 @@ pub(super) async fn database(place: &Place) -> (Finding, Option<Finding>) {
     let store = match Store::open_existing(&url).await {
         Ok(store) => store,
         Err(StoreError::OlderDatabase { found: 0, .. }) => {
-            return (found(Verdict::Ok, format!("{shown} is empty; the first role fills it")), None);
+            return (empty_or_foreign(&url, &shown).await, None);
         }
         Err(error @ StoreError::OlderDatabase { .. }) => {
             return (found(Verdict::Warning, format!("{error}; or run: nightforge migrate")), None);
@@ -44,6 +44,25 @@ pub(super) async fn database(place: &Place) -> (Finding, Option<Finding>) {
     };
     store.close().await;
     (database, now.ok().map(|now| judge_clock(now.0, clock::now().timestamp())))
+}
+
+/// Nothing of this program is in the database; tables of another one may be, and a role would not start beside them.
+async fn empty_or_foreign(url: &str, shown: &str) -> Finding {
+    let found = |verdict, message: String| Finding::new("database", verdict, message);
+    match Store::first_tables(url).await {
+        Ok(tables) if tables.is_empty() => {
+            found(Verdict::Ok, format!("{shown} is empty; the first role fills it"))
+        }
+        Ok(tables) => found(
+            Verdict::Wrong,
+            format!(
+                "{shown} belongs to another program, it has tables such as {} and none of Nightforge's; name an empty \
+                 database",
+                tables.join(", ")
+            ),
+        ),
+        Err(error) => found(Verdict::Wrong, error.to_string()),
+    }
 }
 
 fn judge_clock(database_ms: i64, here: Timestamp) -> Finding {

@@ -4,7 +4,7 @@ use nightforge_api::BulkRetry;
 use nightforge_domain::{JobId, JobNo};
 
 use super::confirm::{can_ask, confirmed};
-use crate::args::{Dead, DeadDrop, DeadList, DeadRetry, DeadVerb};
+use crate::args::{Dead, DeadDrop, DeadLetterId, DeadList, DeadRetry, DeadVerb, OutputArgs, ServerArgs};
 use crate::client::{Client, DeadRequest};
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output, note, one_line};
@@ -12,8 +12,10 @@ use crate::output::{Format, Output, note, one_line};
 pub(super) async fn run(args: Dead) -> Result<Exit, Failure> {
     match args.verb {
         DeadVerb::List(args) => list(args).await,
-        DeadVerb::Retry(args) if args.all => retry_all(args).await,
-        DeadVerb::Retry(args) => retry(args).await,
+        DeadVerb::Retry(DeadRetry { job: Some(wanted), server, output, .. }) => {
+            retry(&wanted, &server, output).await
+        }
+        DeadVerb::Retry(args) => retry_all(args).await,
         DeadVerb::Drop(args) => dismiss(args).await,
     }
 }
@@ -29,12 +31,12 @@ async fn list(args: DeadList) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-async fn retry(args: DeadRetry) -> Result<Exit, Failure> {
-    let client = Client::new(&args.server.server)?;
-    let job = letter(&client, args.job.as_deref().unwrap_or_default()).await?;
+async fn retry(wanted: &DeadLetterId, server: &ServerArgs, output: OutputArgs) -> Result<Exit, Failure> {
+    let client = Client::new(&server.server)?;
+    let job = letter(&client, wanted).await?;
     let task = client.retry_dead(&job).await?;
     let said = format!("job {job} is retried; follow its task with: nightforge watch {}", job.task);
-    Output::new(args.output.output).change(&said, &task)?;
+    Output::new(output.output).change(&said, &task)?;
     Ok(Exit::Done)
 }
 
@@ -83,14 +85,7 @@ async fn dismiss(args: DeadDrop) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The dead letter that `TASK.JOB` names, where the task's id may be shortened.
-async fn letter(client: &Client, text: &str) -> Result<JobId, Failure> {
-    let parts = text.rsplit_once('.').and_then(|(task, no)| Some((task, no.parse::<u32>().ok()?)));
-    let Some((task, no)) = parts else {
-        return Err(Failure::usage(format!(
-            "`{}` is no dead letter; write TASK.JOB as `nightforge dead list` shows it",
-            one_line(text, 60)
-        )));
-    };
-    Ok(JobId { task: client.task(task).await?.id, no: JobNo(no) })
+/// The dead letter with its task's whole id.
+async fn letter(client: &Client, wanted: &DeadLetterId) -> Result<JobId, Failure> {
+    Ok(JobId { task: client.task(&wanted.task).await?.id, no: JobNo(wanted.job) })
 }

@@ -1,5 +1,6 @@
 //! `worker`: executes the jobs of one model on one server.
 
+use nightforge_domain::ModelName;
 use nightforge_store::Role;
 
 use crate::args::Worker;
@@ -7,13 +8,14 @@ use crate::config;
 use crate::discover::{candidates, choose, look};
 use crate::exit::{Exit, Failure};
 use crate::output::note;
-use crate::pinned::{Wanted, pinned};
+use crate::pinned::{Wanted, check_endpoint, pinned};
 use crate::roles::SandboxRule;
 use crate::running::Plan;
 
 pub(super) async fn run(args: Worker) -> Result<Exit, Failure> {
     let settings = config::load(&args.settings, None)?;
     let wanted = Wanted { model: args.model, endpoint: args.endpoint, gpu: args.gpu, slots: args.slots };
+    check_endpoint(wanted.endpoint.as_deref())?;
     let configured = match settings.models {
         Some((models, _)) => models,
         None if wanted.model.is_some() && wanted.endpoint.is_some() => Vec::new(),
@@ -27,7 +29,14 @@ pub(super) async fn run(args: Worker) -> Result<Exit, Failure> {
             vec![choice.model]
         }
     };
+    let names: Vec<ModelName> = configured.iter().map(|model| model.name.clone()).collect();
     let (model, endpoint) = pinned(configured, wanted)?;
+    if !names.is_empty() && !names.contains(&model.name) {
+        note(&format!(
+            "model {} is not in the configuration; its jobs are taken with the defaults",
+            model.name
+        ));
+    }
     let place = format!("{} at {}", model.name, endpoint.url);
     let plan = Plan {
         role: Role::Worker,

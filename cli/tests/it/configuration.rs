@@ -115,6 +115,18 @@ fn a_data_folder_with_a_question_mark_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn a_data_folder_without_a_name_is_refused() {
+    let place = Place::new();
+    place.write("nightforge.toml", &with_model("data = \"\""));
+    for verb in
+        [&["up"][..], &["api"], &["scheduler"], &["worker"], &["migrate"], &["doctor"], &["config", "show"]]
+    {
+        place.run(verb).refused(78, &["nightforge.toml", "data is empty"]);
+    }
+    assert!(!place.path("nightforge.db").exists(), "nothing lands in the current folder");
+}
+
+#[test]
 fn no_model_server_ends_with_the_addresses_and_the_demo() {
     let place = Place::new();
     let (one, two) = (free_port(), free_port());

@@ -5,7 +5,9 @@
 mod configuration;
 mod help;
 mod operating;
+mod postgres;
 mod program;
+mod redis;
 mod roles;
 mod running;
 mod usage;

@@ -163,6 +163,8 @@ fn a_task_is_held_back_and_says_why_it_waits() {
     night.run(&["pause", "zzz"]).refused(3, &["zzz"]);
     night.run(&["retry", &task]).refused(4, &["can't be retried", "running"]);
     night.done(&["cancel", &task, "--yes"]);
+    night.run(&["watch", &task]);
+    night.run(&["resume", &task]).refused(4, &["cancelled already", "nothing to resume"]);
     night.run(&["queue", "pause"]).refused(64, &["MODEL", "--kind", "Usage"]);
 }
 
@@ -201,7 +203,7 @@ fn dead_letters_are_listed_retried_and_dismissed() {
     let again = night.done(&["retry", &tasks[2]]);
     assert!(again.contains("is retried"), "what was dismissed can still be asked for by name: {again}");
 
-    night.run(&["dead", "drop", &tasks[0], "--yes"]).refused(64, &["TASK.JOB", "dead list"]);
+    night.run(&["dead", "drop", &tasks[0], "--yes"]).refused(64, &["<JOB>", "TASK.JOB", "dead list"]);
     night.run(&["dead", "drop", &format!("{}.9", tasks[0]), "--yes"]).refused(3, &["no job 9"]);
     night.run(&["dead", "retry", "zzz.1"]).refused(3, &["zzz"]);
     night.run(&["dead", "retry"]).refused(64, &["JOB", "--all"]);

@@ -1,10 +1,14 @@
 //! Roles in processes of their own, and the verbs that look after what they need.
 
+use std::io::BufReader;
 use std::net::TcpListener;
+use std::process::{Child, ChildStderr};
 
+use rustix::process::Signal;
 use serde_json::Value;
+use sqlx::Connection;
 
-use crate::program::{Place, Run, free_port};
+use crate::program::{Place, Run, free_port, line_with, signal};
 
 /// A configuration with a model whose server is not there.
 fn coder(rest: &str) -> String {
@@ -28,6 +32,7 @@ fn a_role_refuses_what_it_cannot_work_with() {
     place.run(&["worker", "--model", "x"]).refused(78, &["--model x", "configured: coder"]);
     place.run(&["worker", "--gpu", "0", "--slots", "0"]).refused(64, &["--slots 0", "from 1 to 64"]);
     place.run(&["worker", "--endpoint", "ftp://h/v1"]).refused(64, &["--endpoint", "http://"]);
+    place.run(&["worker", "--endpoint", "notaurl"]).refused(64, &["--endpoint: url: "]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     place.run(&["api", "--listen", &address]).refused(4, &[&address, "is in use"]);
@@ -45,12 +50,80 @@ fn a_database_or_a_redis_that_is_not_there_is_named_without_its_password() {
             assert!(run.err.contains(part), "`{part}`: {}", run.err);
         }
     };
-    refused(&place.run(&["scheduler"]), &["127.0.0.1", "Check that PostgreSQL runs"]);
+    for verb in [
+        &["scheduler"][..],
+        &["worker"],
+        &["api", "--listen", "127.0.0.1:0"],
+        &["migrate"],
+        &["up", "--listen", "127.0.0.1:0", "--data", "data"],
+    ] {
+        let run = place.run(verb);
+        refused(&run, &["127.0.0.1", "Check that PostgreSQL runs"]);
+        assert_eq!(run.code, 5, "{verb:?}: {}", run.err);
+    }
     let redis = format!("redis://:hunter2@127.0.0.1:{}", free_port());
     place.write("nightforge.toml", &coder(&format!("redis_url = \"{redis}\"")));
     let run = place.run(&["scheduler"]);
     refused(&run, &["127.0.0.1", "Redis"]);
     assert_eq!(run.code, 5, "{}", run.err);
+    place.write("nightforge.toml", &coder("redis_url = \"redis://127.0.0.1:99999\""));
+    place.run(&["scheduler", "--data", "data"]).refused(78, &["the Redis URL cannot be used"]);
+}
+
+#[test]
+fn a_password_that_is_not_encoded_is_shown_by_nobody() {
+    let place = Place::new();
+    let port = free_port();
+    let cases = [
+        format!("database_url = \"postgres://nf:ab?S3CRET@127.0.0.1:{port}/x\""),
+        format!("database_url = \"postgres://nf:12?S3=CRET@127.0.0.1:{port}/x\""),
+        format!("database_url = \"postgres://nf:12#S3CRET@127.0.0.1:{port}/x\""),
+        format!("database_url = \"postgres://nf:12/S3CRET@127.0.0.1:{port}/x\""),
+        format!("redis_url = \"redis://:12?S3CRET@127.0.0.1:{port}\""),
+        format!("redis_url = \"redis://S3CRET@127.0.0.1:{port}\""),
+    ];
+    for toml in cases {
+        place.write("nightforge.toml", &coder(&toml));
+        for verb in [
+            &["migrate", "--data", "data"][..],
+            &["scheduler", "--data", "data"],
+            &["doctor"],
+            &["config", "show"],
+        ] {
+            // Without a Redis, migrate has no reason to end otherwise; a scheduler never starts.
+            let run = place.run(verb);
+            let told = format!("{}{}", run.out, run.err);
+            assert!(!told.contains("S3"), "{verb:?}: {told}");
+            assert!(verb[0] != "scheduler" || run.code != 0, "{told}");
+        }
+    }
+}
+
+#[test]
+fn the_doctor_tells_a_database_of_another_program_and_a_folder_that_takes_nothing() {
+    let place = Place::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let other = place.path("other.db");
+    runtime.block_on(async {
+        let url = format!("sqlite:{}?mode=rwc", other.display());
+        let mut connection = sqlx::sqlite::SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query("CREATE TABLE invoices (id BIGINT)").execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+    });
+    let database = |path: &std::path::Path| {
+        place.write("nightforge.toml", &coder(&format!("database_url = \"sqlite:{}\"", path.display())));
+        let findings: Value = serde_json::from_str(&place.run(&["doctor", "-o", "json"]).out).unwrap();
+        finding(&findings, "database").clone()
+    };
+    let foreign = database(&other);
+    assert_eq!(foreign["verdict"], "wrong", "{foreign}");
+    let message = foreign["message"].as_str().unwrap();
+    assert!(message.contains("invoices") && message.contains("another program"), "{message}");
+    let empty = place.write("empty.db", "");
+    assert_eq!(database(&empty)["verdict"], "ok");
+    let findings: Value =
+        serde_json::from_str(&place.run(&["doctor", "-o", "json", "--data", "/proc/x"]).out).unwrap();
+    assert_eq!(finding(&findings, "data folder")["verdict"], "wrong", "{findings}");
 }
 
 #[test]
@@ -111,4 +184,52 @@ fn migrate_says_from_where_to_where_and_is_harmless_when_repeated() {
     let again = place.run(&["migrate", "--data", "data"]);
     assert_eq!(again.code, 0);
     assert!(again.out.contains(&format!("has schema version {latest} already")), "{}", again.out);
+}
+
+/// A role in a process of its own, which ends with its test, and what it says.
+struct Started {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Started {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let mut child = place.command(args).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stderr }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_task_says_that_no_scheduler_runs_as_soon_as_the_last_one_has_ended() {
+    let place = Place::new();
+    place.write("nightforge.toml", &coder("data = \"data\"\nlisten = \"127.0.0.1:0\""));
+    let mut api = Started::start(&place, &["api"]);
+    let ready = line_with(&mut api.stderr, "the api is ready at ");
+    let server = ready.split(' ').find(|word| word.starts_with("http")).unwrap().trim_end_matches(',');
+    let mut scheduler = Started::start(&place, &["scheduler"]);
+    line_with(&mut scheduler.stderr, "the scheduler is ready");
+    signal(&scheduler.child, Signal::TERM);
+    assert_eq!(scheduler.child.wait().unwrap().code(), Some(0));
+    let submitted = place.run(&["submit", "build", "A board", "--server", server]);
+    assert!(submitted.err.contains("waiting: no scheduler runs"), "{}", submitted.err);
+    let shown = place.run(&["show", submitted.out.trim(), "--server", server]);
+    assert!(shown.out.contains("no scheduler runs; start"), "{}", shown.out);
+}
+
+#[test]
+fn a_worker_takes_a_model_that_is_not_configured_where_its_server_is_named() {
+    let place = Place::new();
+    place.write("nightforge.toml", &coder("data = \"data\""));
+    let endpoint = format!("http://127.0.0.1:{}/v1", free_port());
+    let mut worker = Started::start(&place, &["worker", "--model", "qwen3:8b", "--endpoint", &endpoint]);
+    line_with(&mut worker.stderr, "model qwen3:8b is not in the configuration");
+    line_with(&mut worker.stderr, &format!("the worker of qwen3:8b at {endpoint} is ready"));
 }

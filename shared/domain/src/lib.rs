@@ -11,6 +11,7 @@ mod ids;
 mod input;
 mod job;
 mod limits;
+mod masked;
 pub mod state;
 mod step;
 mod task;
@@ -23,5 +24,6 @@ pub use job::{
     Agent, FeatureFailure, Initialized, JobResult, JobSpec, JobState, SessionOutcome, SessionReport, Verified,
 };
 pub use limits::{Limits, TASKS_PER_SLOT};
+pub use masked::masked_url;
 pub use step::{Step, Usage};
 pub use task::{AgentModels, Kind, NewTask, Objective, ObjectiveError, Priority, Status, UnknownKind};

@@ -49,6 +49,8 @@ pub struct WaitingJob {
     pub run_after: Millis,
     /// Why it was handed back, if it was.
     pub last_error: Option<String>,
+    /// While it runs: what its worker last saw of its endpoints of the job's model.
+    pub served_by: Vec<EndpointFacts>,
 }
 
 /// What is known of a model.
@@ -98,6 +100,8 @@ pub enum WaitReason {
     NoWorker(ModelName),
     /// Every endpoint of its model is parked.
     Parked(ModelName, Vec<EndpointFacts>),
+    /// A job runs, and its worker's endpoint does not answer, or takes no calls.
+    Stalled(JobNo, Vec<EndpointFacts>),
     /// A job is tried again later.
     Delayed {
         /// Which job.
@@ -133,6 +137,11 @@ pub fn why(facts: &WaitFacts) -> Vec<WaitReason> {
     }
     let jobs = || facts.wants.iter().filter_map(|want| want.job.as_ref());
     if jobs().any(|job| job.state == JobState::Running) {
+        reasons.extend(
+            jobs()
+                .filter(|job| is_stalled(job))
+                .map(|job| WaitReason::Stalled(job.no, job.served_by.clone())),
+        );
         return reasons;
     }
     if jobs().next().is_none() && !facts.scheduler_lives {
@@ -147,6 +156,11 @@ pub fn why(facts: &WaitFacts) -> Vec<WaitReason> {
         }
     }
     reasons
+}
+
+fn is_stalled(job: &WaitingJob) -> bool {
+    let stalled = !job.served_by.is_empty() && !job.served_by.iter().any(|endpoint| endpoint.serves);
+    job.state == JobState::Running && stalled
 }
 
 fn of_want(want: &Want, now: Millis, nothing_else: bool) -> Vec<WaitReason> {
@@ -181,6 +195,7 @@ impl WaitReason {
             WaitReason::ModelPaused(..) => "model-paused",
             WaitReason::NoWorker(_) => "no-worker",
             WaitReason::Parked(..) => "endpoints-parked",
+            WaitReason::Stalled(..) => "endpoint-away",
             WaitReason::Delayed { .. } => "delayed",
             WaitReason::Turn { .. } => "turn",
         }
@@ -198,6 +213,7 @@ impl WaitReason {
             WaitReason::ModelPaused(model, _) => format!("{model} is paused"),
             WaitReason::NoWorker(model) => format!("no worker for {model}"),
             WaitReason::Parked(model, _) => format!("{model} is not ready"),
+            WaitReason::Stalled(..) => "its model server does not answer".to_owned(),
             WaitReason::Delayed { in_ms, .. } => format!("again in {}", seconds(*in_ms)),
             WaitReason::Turn { .. } => "waits for its turn".to_owned(),
         }
@@ -235,14 +251,11 @@ impl fmt::Display for WaitReason {
             ),
             WaitReason::Parked(model, endpoints) => {
                 write!(f, "no endpoint of model `{model}` takes jobs:")?;
-                for (place, endpoint) in endpoints.iter().enumerate() {
-                    let mark = if place == 0 { "" } else { ";" };
-                    match &endpoint.message {
-                        Some(message) => write!(f, "{mark} {} ({message})", endpoint.state)?,
-                        None => write!(f, "{mark} {} is {}", endpoint.url, endpoint.state)?,
-                    }
-                }
-                Ok(())
+                told(f, endpoints)
+            }
+            WaitReason::Stalled(job, endpoints) => {
+                write!(f, "job {job} runs, and the endpoint of its worker takes no calls:")?;
+                told(f, endpoints)
             }
             WaitReason::Delayed { job, in_ms, reason } => {
                 write!(f, "job {job} is tried again in {}", seconds(*in_ms))?;
@@ -261,6 +274,18 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_ref().map_or(Ok(()), |by| write!(f, " by {by}"))
     }
+}
+
+/// How each endpoint is, and what to do about it.
+fn told(f: &mut fmt::Formatter<'_>, endpoints: &[EndpointFacts]) -> fmt::Result {
+    for (place, endpoint) in endpoints.iter().enumerate() {
+        let mark = if place == 0 { "" } else { ";" };
+        match &endpoint.message {
+            Some(message) => write!(f, "{mark} {} ({message})", endpoint.state)?,
+            None => write!(f, "{mark} {} is {}", endpoint.url, endpoint.state)?,
+        }
+    }
+    Ok(())
 }
 
 fn seconds(ms: i64) -> String {
@@ -287,7 +312,19 @@ mod tests {
 
     fn job(state: JobState, run_after: i64) -> Option<WaitingJob> {
         let last_error = (run_after > 0).then(|| "server down".to_owned());
-        Some(WaitingJob { no: JobNo(4), state, run_after: Millis(run_after), last_error })
+        Some(WaitingJob {
+            no: JobNo(4),
+            state,
+            run_after: Millis(run_after),
+            last_error,
+            served_by: Vec::new(),
+        })
+    }
+
+    /// A running job whose worker sees its endpoints so.
+    fn runs_at(states: &[&str]) -> Option<WaitingJob> {
+        let served_by = states.iter().map(|state| endpoint(state)).collect();
+        job(JobState::Running, 0).map(|job| WaitingJob { served_by, ..job })
     }
 
     /// A running task with one ready job whose model is ready.
@@ -321,6 +358,13 @@ mod tests {
         let table: Vec<(&str, WaitFacts, &[&str], &str)> = vec![
             ("over", with(|f| { f.status = Status::Completed; f.paused = holder(); }), &[], ""),
             ("at work", with(|f| f.wants[0].job = job(JobState::Running, 0)), &[], ""),
+            ("at work, seen so", with(|f| f.wants[0].job = runs_at(&["ready"])), &[], ""),
+            ("at work, one of two serves", with(|f| f.wants[0].job = runs_at(&["loading", "ready"])), &[], ""),
+            ("its server froze", with(|f| f.wants[0].job = runs_at(&["unreachable"])), &["endpoint-away"],
+                "job 4 runs, and the endpoint of its worker takes no calls: unreachable (asked GET /models: nothing."),
+            ("ready, and what ran it is away",
+                with(|f| f.wants[0].job = runs_at(&["unreachable"]).map(|j| WaitingJob { state: JobState::Ready, ..j })),
+                &["turn"], ""),
             ("about to start", with(queued), &[], ""),
             ("its turn", facts(), &["turn"], "2 of its jobs run, 3 could"),
             ("about to be claimed", with(|f| (f.wants[0].model.ready, f.wants[0].model.running) = (1, 0)), &[], ""),

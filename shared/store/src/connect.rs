@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use nightforge_domain::masked_url;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection, Executor};
 
@@ -254,7 +255,7 @@ fn open_error(url: &str, engine: Engine, source: sqlx::Error) -> StoreError {
             "Check that PostgreSQL runs, that the URL is right and that the user may connect."
         }
     };
-    StoreError::Open { url: url::shown(url), source, remedy: remedy.to_owned() }
+    StoreError::Open { url: masked_url(url), source, remedy: remedy.to_owned() }
 }
 
 #[cfg(test)]

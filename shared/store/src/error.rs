@@ -32,6 +32,12 @@ pub enum StoreError {
          application_name, user, password, host, port, dbname and options"
     )]
     UrlParameter(String),
+    /// A password in the URL holds characters that mean something in a URL.
+    #[error(
+        "the database URL can't be read; in a user, a password or a name, write `?` as %3F, `#` as %23, `/` as %2F, \
+         `@` as %40, `:` as %3A and `%` as %25. It has the form postgres://USER:PASSWORD@HOST:PORT/NAME"
+    )]
+    UrlEncoding,
     /// A newer program has migrated the database.
     #[error(
         "the database has schema version {found}, this program ({program}) knows up to {known}; \
@@ -96,6 +102,16 @@ impl StoreError {
         }
     }
 
+    /// Whether the database can't be reached, hangs, starts or ends: what was asked may be possible again later.
+    /// Whether a change that was under way has been made is then not known.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Self::Database(source) | Self::Open { source, .. } => is_away(source),
+            Self::Migrate(error) => cause(error).is_some_and(is_away),
+            _ => false,
+        }
+    }
+
     pub(crate) fn corrupt(what: &'static str, why: impl std::fmt::Display) -> Self {
         Self::Corrupt { what, why: why.to_string() }
     }
@@ -115,6 +131,22 @@ pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
     code.filter(|code| code.len() < 5)
         .and_then(|code| code.parse::<u32>().ok())
         .is_some_and(|code| matches!(code & 0xff, 11 | 26))
+}
+
+fn is_away(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
+        // PostgreSQL's connection exceptions, `too_many_connections`, and a server that ends, crashed or starts:
+        // https://www.postgresql.org/docs/current/errcodes-appendix.html
+        sqlx::Error::Database(told) => told.code().is_some_and(|code| {
+            matches!(&*code, "53300" | "57P01" | "57P02" | "57P03")
+                || (code.len() == 5 && code.starts_with("08"))
+        }),
+        _ => false,
+    }
 }
 
 /// The driver's words, but for those that speak of its own parts.

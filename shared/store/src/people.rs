@@ -4,6 +4,7 @@ use nightforge_domain::state::RetryRefusal;
 use nightforge_domain::{Event, Input, JobNo, Status, TaskId};
 
 use crate::rows::parsed;
+use crate::task_tx::TaskTx;
 use crate::{Store, StoreError};
 
 /// A request that can't be taken as things stand.
@@ -33,7 +34,7 @@ impl Store {
         self.leave_input(task, &Input::Cancel { by: by.to_owned() }).await.map_err(AskError::Store)
     }
 
-    /// Asks for a stopped task to go on: with every job that ended without a result, or with `from` and later ones.
+    /// Asks for a stopped task to go on, paused or not: with every job that ended without a result, or with `from` and later ones.
     ///
     /// # Errors
     /// [`AskError::Retry`] when the machine would ignore it as things stand.
@@ -43,6 +44,10 @@ impl Store {
             tx.roll_back().await?;
             return Err(refusal.into());
         }
+        if tx.paused {
+            // Whoever asks that it goes on does not mean that it then stands still.
+            set_flag(&mut tx, false, by).await?;
+        }
         tx.input(&Input::Retry { by: by.to_owned(), from }).await?;
         Ok(tx.commit().await?)
     }
@@ -50,29 +55,17 @@ impl Store {
     /// Sets or clears the pause flag; true when it changed. Nothing new is claimed while it is set.
     ///
     /// # Errors
-    /// [`AskError::Over`] when a task that is final should be paused.
+    /// [`AskError::Over`] when the task is final.
     pub async fn set_paused(&self, task: &TaskId, paused: bool, by: &str) -> Result<bool, AskError> {
         let mut tx = self.lock(task).await?;
-        if tx.paused == paused {
-            tx.roll_back().await?;
-            return Ok(false);
-        }
-        let row = sqlx::query(
-            "UPDATE tasks SET paused = $2, paused_by = $3, paused_at = $4 WHERE id = $1 RETURNING status",
-        )
-        .bind(task.as_str())
-        .bind(i64::from(paused))
-        .bind(paused.then_some(by))
-        .bind(paused.then_some(tx.now.0))
-        .fetch_one(&mut *tx.tx)
-        .await
-        .map_err(StoreError::from)?;
+        let row = sqlx::query("SELECT status FROM tasks WHERE id = $1").bind(task.as_str());
+        let row = row.fetch_one(&mut *tx.tx).await.map_err(StoreError::from)?;
         let status: Status = parsed(&row, "status")?;
-        if paused && status.is_final() {
+        if status.is_final() || tx.paused == paused {
             tx.roll_back().await?;
-            return Err(AskError::Over(status.to_string()));
+            return if status.is_final() { Err(AskError::Over(status.to_string())) } else { Ok(false) };
         }
-        tx.event(&Event::PauseChanged { paused, by: by.to_owned() }).await?;
+        set_flag(&mut tx, paused, by).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -82,4 +75,15 @@ impl Store {
         tx.input(input).await?;
         tx.commit().await
     }
+}
+
+async fn set_flag(tx: &mut TaskTx<'_>, paused: bool, by: &str) -> Result<(), StoreError> {
+    sqlx::query("UPDATE tasks SET paused = $2, paused_by = $3, paused_at = $4 WHERE id = $1")
+        .bind(tx.task.as_str())
+        .bind(i64::from(paused))
+        .bind(paused.then_some(by))
+        .bind(paused.then_some(tx.now.0))
+        .execute(&mut *tx.tx)
+        .await?;
+    tx.event(&Event::PauseChanged { paused, by: by.to_owned() }).await
 }

@@ -1,5 +1,7 @@
 //! Database URLs as people write them, and as the drivers want them.
 
+use nightforge_domain::masked_url;
+
 use crate::{Engine, StoreError};
 
 /// Parameters of a PostgreSQL URL that the driver knows. It would ignore others, and write their values to the log.
@@ -36,12 +38,19 @@ pub(crate) fn for_driver(url: &str, create: bool) -> Result<(Engine, String), St
     } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
         Ok((Engine::Postgres, named(url)?))
     } else {
-        Err(StoreError::Url(shown(url)))
+        Err(StoreError::Url(masked_url(url)))
     }
 }
 
 /// The URL with a name for this program's connections, unless it has one.
 fn named(url: &str) -> Result<String, StoreError> {
+    // A driver would take a part of the password for a port, a path or parameters, and tell it in its errors.
+    let before_parameters = url.split('?').next().unwrap_or(url);
+    let place = before_parameters.split_once("://").map_or("", |(_, place)| place);
+    let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+    if url.contains('#') || path.contains('@') || (authority.contains(':') && has_no_host(authority)) {
+        return Err(StoreError::UrlEncoding);
+    }
     let (_, parameters) = url.split_once('?').unwrap_or((url, ""));
     let names = || {
         let parameters = parameters.split('&').filter(|parameter| !parameter.is_empty());
@@ -52,13 +61,27 @@ fn named(url: &str) -> Result<String, StoreError> {
         !PARAMETERS.contains(name) && !decoded.starts_with("options[")
     };
     if let Some(unknown) = names().find(unknown) {
-        return Err(StoreError::UrlParameter(unknown.to_owned()));
+        // The name of a parameter that somebody mistyped, unless it may be a part of the password.
+        let is_name = unknown.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte));
+        return Err(
+            match is_name && !parameters.contains('@') && parameters.contains(&format!("{unknown}=")) {
+                true => StoreError::UrlParameter(unknown.to_owned()),
+                false => StoreError::UrlEncoding,
+            },
+        );
     }
     if names().any(|name| name == "application_name") {
         return Ok(url.to_owned());
     }
     let mark = if url.contains('?') { '&' } else { '?' };
     Ok(format!("{url}{mark}application_name=nightforge"))
+}
+
+/// Whether what follows the last colon is no port, as in `user:password` whose `@host` stands elsewhere.
+fn has_no_host(authority: &str) -> bool {
+    let hosts = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
+    let port = hosts.rsplit_once(':').filter(|_| !hosts.ends_with(']')).map_or("", |(_, port)| port);
+    !port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The path with everything encoded that means something in a URL.
@@ -73,28 +96,49 @@ fn encoded(path: &str) -> String {
     })
 }
 
-/// The URL for logs and errors: without what stands between `://` and `@`, and without parameters, which may hold
-/// a password as well.
-pub(crate) fn shown(url: &str) -> String {
-    let url = url.split('?').next().unwrap_or(url);
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => format!("{}…{}", &url[..scheme + 3], &url[at..]),
-        _ => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_not_shown() {
-        assert_eq!(shown("postgres://ada:secret@db:5432/night"), "postgres://…@db:5432/night");
-        assert_eq!(shown("postgres://ada:sec@ret@db/night"), "postgres://…@db/night");
-        assert_eq!(shown("postgres://db/night?user=ada&password=secret"), "postgres://db/night");
-        assert_eq!(shown("sqlite:/data/a@b.db"), "sqlite:/data/a@b.db");
-        let error = for_driver("mysql://ada:secret@db/night", true).map(|_| ()).map_err(|e| e.to_string());
-        assert!(error.is_err_and(|text| !text.contains("secret") && text.contains("sqlite:PATH")));
+    fn no_refusal_shows_a_password() {
+        for password in [
+            "S3CRET",
+            "ab?S3CRET",
+            "12?S3CRET",
+            "a?S3=S3CRET",
+            "12?S3=S3CRET",
+            "12#S3CRET",
+            "12/S3CRET",
+            "S3 @S3CRET",
+            "S3:S3CRET",
+            "12%S3CRET",
+            "ü?S3CRET",
+        ] {
+            for url in [
+                format!("postgres://nf:{password}@h/x"),
+                format!("postgres://nf:{password}@h/x?sslmod=require"),
+                format!("postgres://nf:{password}/x"),
+                format!("postgres://h/x?passwd={password}"),
+                format!("mysql://nf:{password}@h/x"),
+                format!("postgres:nf:{password}@h/x"),
+            ] {
+                let told = for_driver(&url, true).map_or_else(|error| error.to_string(), |_| String::new());
+                assert!(!told.contains("S3"), "{url}: {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_password_that_is_not_encoded_is_refused_with_the_remedy() {
+        let refused = |url: &str| for_driver(url, true).map(|_| ()).map_err(|error| error.to_string());
+        for password in ["ab?cd", "12?cd", "12#cd", "12/cd", "ab?c=d", "ab/cd", "?"] {
+            let told = refused(&format!("postgres://nf:{password}@h/x")).unwrap_err();
+            assert!(told.contains("`?` as %3F"), "{password}: {told}");
+        }
+        // An `@` in a parameter's value is none of that.
+        assert_eq!(refused("postgres://h/x?user=nf&password=p@ss"), Ok(()));
+        assert_eq!(refused("postgres://nf:p@ss@h/x"), Ok(()));
     }
 
     #[test]

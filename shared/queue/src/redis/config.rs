@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use nightforge_domain::masked_url;
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -55,15 +56,7 @@ impl RedisConfig {
 
     /// The URL without its password, for people.
     pub(super) fn shown_url(&self) -> String {
-        let Some(mut url) = redis::parse_redis_url(self.url.expose_secret()) else {
-            return "(a URL that cannot be read)".to_owned();
-        };
-        // A password may stand in the query, too (`redis+unix:///path?pass=…`).
-        url.set_query(None);
-        if url.password().is_some() && url.set_password(Some("***")).is_err() {
-            return format!("{}://…", url.scheme());
-        }
-        url.to_string()
+        masked_url(self.url.expose_secret())
     }
 }
 
@@ -161,9 +154,13 @@ mod tests {
         for (url, shown) in [
             ("redis://host/1", "redis://host/1"),
             ("redis://me:s3cret@host:1/2", "redis://me:***@host:1/2"),
-            ("rediss://:s3cret@host?protocol=resp3", "rediss://:***@host"),
-            ("redis+unix:///run/redis.sock?pass=s3cret", "redis+unix:///run/redis.sock"),
-            ("s3cret", "(a URL that cannot be read)"),
+            ("rediss://:s3cret@host?protocol=resp3", "rediss://:***@host?protocol=resp3"),
+            ("redis+unix:///run/redis.sock?pass=s3cret", "redis+unix:///run/redis.sock?pass=***"),
+            ("redis://:12?s3cret@host", "redis://:***@host"),
+            ("redis://:1/s3#s3cret @ü%:s3cret@host", "redis://:***@host"),
+            ("redis://s3cret@host", "redis://***@host"),
+            ("redis://:s3cret", "redis://***"),
+            ("s3cret", "***"),
         ] {
             let config = RedisConfig::new(url);
             assert_eq!(config.shown_url(), shown);

@@ -175,7 +175,7 @@ async fn change_minds(night: Night, tasks: Vec<TaskId>, mut dice: Dice) {
                 // It may be over meanwhile.
                 let _ = night.store.set_paused(task, true, "ada").await;
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                night.store.set_paused(task, false, "ada").await.unwrap();
+                let _ = night.store.set_paused(task, false, "ada").await;
             }
             (Status::Running, 2) => {
                 let queue = match dice.throw(2) {

@@ -148,6 +148,7 @@ impl<'a> Pair<'a> {
                 assert_eq!(asked.is_ok(), allowed.is_ok());
                 if asked.is_ok() {
                     let by = "ada".to_owned();
+                    self.reference.resume(task);
                     self.reference.ask(task, Input::Retry { by, from: from.map(JobNo) });
                 }
             }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use nightforge_store::{DbClock, Engine, Store, StoreError};
 
+use crate::bed::on_every_empty_database;
 use crate::bed::{Bed, on_every_database};
 use crate::work::new_task;
 
@@ -153,4 +154,19 @@ async fn other_urls_are_refused_without_their_password() {
     }
     let error = open_error("postgres://db/night?passwd=secret").await;
     assert!(error.to_string().contains("passwd") && !error.to_string().contains("secret"), "{error}");
+}
+
+#[tokio::test]
+async fn tables_of_other_programs_are_named() {
+    on_every_empty_database(async |url, pool| {
+        assert!(Store::first_tables(url).await.unwrap().is_empty());
+        for table in ["orders", "invoices"] {
+            sqlx::query(sqlx::AssertSqlSafe(format!("CREATE TABLE {table} (id BIGINT)")))
+                .execute(pool)
+                .await
+                .unwrap();
+        }
+        assert_eq!(Store::first_tables(url).await.unwrap(), ["invoices", "orders"]);
+    })
+    .await;
 }

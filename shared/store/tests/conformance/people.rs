@@ -4,7 +4,7 @@ use nightforge_domain::Status;
 use nightforge_store::AskError;
 
 use crate::bed::on_every_database;
-use crate::work::new_task;
+use crate::work::{model, new_task};
 
 #[tokio::test]
 async fn a_task_that_is_over_cannot_be_cancelled() {
@@ -49,6 +49,26 @@ async fn a_task_that_is_over_is_neither_paused_nor_resumed() {
             assert!(matches!(&error, AskError::Over(status) if status == "cancelled"), "{error}");
         }
         assert_eq!(bed.everything().await, before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_retry_of_a_task_that_ended_while_paused_lets_it_go_on() {
+    on_every_database(async |bed| {
+        let task = bed.started(&new_task()).await;
+        let boot = bed.process().await;
+        let claim = bed.store.claim(&model(), &boot, "w", 1_000).await.unwrap().unwrap();
+        assert!(bed.store.set_paused(&task, true, "ada").await.unwrap());
+        bed.store.bury(&claim.job, claim.fence, "poison").await.unwrap().unwrap();
+        bed.advance(&task).await;
+        assert!(bed.store.task(&task).await.unwrap().status.is_final());
+        bed.store.ask_retry(&task, None, "bob").await.unwrap();
+        bed.advance(&task).await;
+        let row = bed.store.task(&task).await.unwrap();
+        assert_eq!((row.status, row.paused), (Status::Running, false));
+        assert_eq!(bed.events(&task).await.iter().filter(|event| *event == "pause-changed").count(), 2);
+        assert!(bed.store.claim(&model(), &boot, "w", 1_000).await.unwrap().is_some());
     })
     .await;
 }

@@ -291,6 +291,14 @@ impl Reference {
         Some(changed)
     }
 
+    /// With a retry, also of a task that is over.
+    pub(crate) fn resume(&mut self, task: usize) {
+        let task = &mut self.tasks[task];
+        if std::mem::take(&mut task.paused) {
+            task.events.push("pause-changed".to_owned());
+        }
+    }
+
     pub(crate) fn pass_deadlines(&mut self) {
         for task in &mut self.tasks {
             if task.due_at.is_some_and(|due| due <= self.now) {

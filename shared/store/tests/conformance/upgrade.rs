@@ -16,7 +16,7 @@ const FIRST: [&str; 9] =
     ["tasks", "inputs", "events", "jobs", "steps", "ledger", "turns", "processes", "leases"];
 
 /// What later schemas brought.
-const LATER_TABLES: [&str; 2] = ["pauses", "endpoints"];
+const LATER_TABLES: [&str; 3] = ["pauses", "endpoints", "installation"];
 const LATER_COLUMNS: [&str; 4] = ["paused_by", "paused_at", "dropped_by", "dropped_at"];
 
 enum Cell {
