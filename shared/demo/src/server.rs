@@ -83,7 +83,7 @@ impl DemoModel {
     }
 
     /// Lets the next `times` chat requests that keep to the protocol fail in this way, after those that were
-    /// asked for before.
+    /// asked for before. A client's start-up probe is spared.
     pub fn misbehave(&self, misbehaviour: Misbehaviour, times: u32) {
         self.record.misbehave(misbehaviour, times);
     }

@@ -27,22 +27,22 @@ fn coding_action() {
     {"description":"Folder inside the project; \".\" for all.","type":"string"},"glob":
     {"description":"Pattern such as *.py, or null.","anyOf":[{"type":"string"},{"type":"null"}]}},"required":["tool","path","glob"],"additionalProperties":false},
     {"description":"Find a text in files.","type":"object","properties":{"tool":{"type":"string","enum":["search_text"]},"pattern":
-    {"description":"The exact text to find.","type":"string"},"path":
+    {"description":"The exact text to find, no regular expression.","type":"string"},"path":
     {"description":"Folder or file inside the project; null for all.","anyOf":[{"type":"string"},{"type":"null"}]}},"required":["tool","pattern","path"],"additionalProperties":false},
-    {"description":"Write a whole file of at most 400 lines.","type":"object","properties":{"tool":{"type":"string","enum":["write_file"]},"path":
+    {"description":"Write a whole file of at most 400 lines, new or in place of a short one.","type":"object","properties":{"tool":{"type":"string","enum":["write_file"]},"path":
     {"description":"Path inside the project.","type":"string"},"content":
     {"description":"Whole text of the file.","type":"string"}},"required":["tool","path","content"],"additionalProperties":false},
     {"description":"Replace a text that occurs exactly once in a file.","type":"object","properties":{"tool":{"type":"string","enum":["edit_file"]},"path":
     {"description":"Path inside the project.","type":"string"},"old_text":
-    {"description":"The text as it stands in the file.","type":"string"},"new_text":
+    {"description":"The text as it stands in the file, without line numbers.","type":"string"},"new_text":
     {"description":"The text that takes its place.","type":"string"}},"required":["tool","path","old_text","new_text"],"additionalProperties":false},
     {"description":"Run a shell command that ends by itself.","type":"object","properties":{"tool":{"type":"string","enum":["run_command"]},"command":
     {"description":"The command.","type":"string"},"timeout_s":
     {"description":"Seconds it may take, at most 600; null for 60.","anyOf":[{"type":"integer"},{"type":"null"}]}},"required":["tool","command","timeout_s"],"additionalProperties":false},
     {"description":"Run tests.","type":"object","properties":{"tool":{"type":"string","enum":["run_tests"]},"file":
-    {"description":"One test file, or null for all tests that must pass.","anyOf":[{"type":"string"},{"type":"null"}]}},"required":["tool","file"],"additionalProperties":false},
-    {"description":"Undo changes.","type":"object","properties":{"tool":{"type":"string","enum":["revert_to"]},"target":
-    {"description":"A path, or session_start for everything since the session began.","type":"string"}},"required":["tool","target"],"additionalProperties":false},
+    {"description":"One test file, or null for all tests that must pass, this feature's included.","anyOf":[{"type":"string"},{"type":"null"}]}},"required":["tool","file"],"additionalProperties":false},
+    {"description":"Undo changes: put files back to how they were when the session began.","type":"object","properties":{"tool":{"type":"string","enum":["revert_to"]},"target":
+    {"description":"A path, or session_start for all files, your new test included.","type":"string"}},"required":["tool","target"],"additionalProperties":false},
     {"description":"End the session.","type":"object","properties":{"tool":{"type":"string","enum":["finish"]},"outcome":
     {"description":"done when the feature works and its test passes, blocked when it can't be done now.","type":"string","enum":["done","blocked"]},"note":
     {"description":"What the next session must know, at most 1,000 characters.","type":"string"}},"required":["tool","outcome","note"],"additionalProperties":false}]}},"required":["thought","action"],"additionalProperties":false}

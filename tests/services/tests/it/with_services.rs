@@ -8,6 +8,8 @@ use crate::{all_end, children};
 #[expect(clippy::disallowed_methods, reason = "the program under test")]
 fn with_services(arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_with-services"));
+    // This test may itself run beside services.
+    command.env_remove("NIGHTFORGE_TEST_POSTGRES_URL");
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
