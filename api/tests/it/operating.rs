@@ -1,12 +1,13 @@
 //! What operators ask for: retry, pause, queues, workers, dead letters, and why a task waits.
 
-use nightforge_api::Models;
 use nightforge_domain::{BootId, JobId, ModelName, TaskId};
 use nightforge_store::{Claim, EndpointReport, HandBack, Process, Role, fresh_boot_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Server, answer};
+
+mod models;
 
 const LEASE: i64 = 30_000;
 
@@ -487,22 +488,4 @@ async fn a_build_on_a_model_with_too_small_a_context_is_refused() {
     assert_eq!(ask("unknown").await.status, 201);
     server.report(&other, "coder", "ready", Some(16_384)).await;
     assert_eq!(ask("enough").await.status, 201);
-}
-
-#[tokio::test]
-async fn without_configuration_tasks_ask_for_what_live_workers_serve() {
-    let server = Server::start_with(Models { known: Vec::new(), agents: None }).await;
-    let body = json!({"kind": "build", "objective": "Build a board."});
-    let nobody = server.post("/api/tasks", &body).await;
-    assert_eq!(nobody.problem(), (422, "model-not-named"));
-    assert!(nobody.detail().contains("start a worker"), "{}", nobody.text);
-    server.process(Role::Worker, Some("coder")).await;
-    let made = server.post("/api/tasks", &body).await;
-    assert_eq!(made.status.as_u16(), 201, "{}", made.text);
-    server.process(Role::Worker, Some("small")).await;
-    let several = server.post("/api/tasks", &body).await;
-    assert_eq!(several.problem(), (422, "model-not-named"));
-    assert!(several.detail().contains("coder, small"), "{}", several.text);
-    let named = json!({"kind": "build", "objective": "Build a board.", "model": "small"});
-    assert_eq!(server.post("/api/tasks", &named).await.status.as_u16(), 201);
 }
