@@ -62,7 +62,14 @@ fn rows(figment: &Figment, settings: &Settings, args: &SettingsArgs) -> Vec<Sett
     }
     for table in ["roles", "models"] {
         if let Ok(value) = figment.find_value(table) {
-            written(table, &value, &mut |key, value| rows.push(row(key, value)));
+            // All of it is written somewhere; an entry of a list is found by the list's own place.
+            written(table, &value, &mut |key, value| {
+                let mut place = key;
+                while let (false, Some((parent, _))) = (figment.contains(place), place.rsplit_once('.')) {
+                    place = parent;
+                }
+                rows.push(Setting { source: source(place), ..row(key, value) });
+            });
         }
     }
     rows
@@ -109,6 +116,7 @@ mod tests {
         assert_ne!(of("limits.max_turns").source, "default");
         assert_eq!(of("limits.max_attempts").source, "default");
         assert_eq!(of("models.coder.endpoints.0.url").value, "http://127.0.0.1:1234/v1");
+        assert_ne!(of("models.coder.endpoints.0.url").source, "default");
         assert!(!format!("{rows:?}").contains("hunter2"));
     }
 }

@@ -14,6 +14,17 @@ async fn adopt(url: &str, folder: &DataFolder) -> Result<(), Failure> {
         Failure::config(format!("the data folder {} can't be written to: {error}", folder.path().display()))
     })?;
     let store = Store::open(url, DbClock::Database).await?;
+    let running = store.workers().await?.len();
+    if running > 0 {
+        store.close().await;
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!(
+                "processes still run on this database ({running}) and go on in their own folder; end them first (one \
+                 that was killed counts for a minute)"
+            ),
+        ));
+    }
     store.move_to(&id).await?;
     store.close().await;
     Ok(())

@@ -233,3 +233,18 @@ fn a_worker_takes_a_model_that_is_not_configured_where_its_server_is_named() {
     line_with(&mut worker.stderr, "model qwen3:8b is not in the configuration");
     line_with(&mut worker.stderr, &format!("the worker of qwen3:8b at {endpoint} is ready"));
 }
+
+#[test]
+fn a_database_is_not_moved_away_from_roles_that_run() {
+    let place = Place::new();
+    place.write("nightforge.toml", &coder(""));
+    let mut scheduler = place.command(&["scheduler", "--data", "data"]).spawn().unwrap();
+    let mut said = std::io::BufReader::new(scheduler.stderr.take().unwrap());
+    crate::program::line_with(&mut said, "the scheduler is ready");
+    let adopt = ["migrate", "--adopt", "--data", "data"];
+    place.run(&adopt).refused(4, &["processes still run on this database (1)", "end them first"]);
+    crate::program::signal(&scheduler, rustix::process::Signal::TERM);
+    assert!(scheduler.wait().unwrap().success());
+    let moved = place.run(&adopt);
+    assert_eq!(moved.code, 0, "{}", moved.err);
+}
