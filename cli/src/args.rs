@@ -12,8 +12,8 @@ use nightforge_domain::{Kind, Priority, Status};
 use crate::output::Format;
 
 pub(crate) use operating::{
-    Dead, DeadDrop, DeadLetterId, DeadList, DeadRetry, DeadVerb, Pause, Queue, QueueChange, QueueVerb,
-    Resume, Retry, Workers,
+    Dead, DeadDrop, DeadLetterId, DeadList, DeadRetry, DeadVerb, OneTask, Queue, QueueChange, QueueVerb,
+    Retry, Workers,
 };
 
 /// Where the server is looked for, unless told otherwise.
@@ -76,9 +76,9 @@ pub(crate) enum Verb {
     /// Let a task go on that failed or needs a review; its dead and cancelled jobs run again from their journals
     Retry(Retry),
     /// Hold a task back; its running step is finished first
-    Pause(Pause),
+    Pause(OneTask),
     /// Let a paused task go on
-    Resume(Resume),
+    Resume(OneTask),
     /// Look at the queues of models and kinds of tasks, and hold them back
     Queue(Queue),
     /// Show live processes, what they see of their model servers, and the jobs that they run

@@ -114,10 +114,10 @@ impl Running {
         if home != host {
             return Err(elsewhere(&folder, &home));
         }
-        store.announce(&announcement(&plan, boot.clone(), host)).await?;
-
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
         let bells = plan.place.bells(stop.clone()).await?;
+        // Nothing can refuse the start any more: whoever is announced runs.
+        store.announce(&announcement(&plan, boot.clone(), host)).await?;
         let polls = plan.role != Role::Embedded && !plan.place.has_redis();
         if polls {
             tracing::info!("no redis_url is set: this process looks for work of others by polling");

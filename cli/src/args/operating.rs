@@ -20,18 +20,7 @@ pub(crate) struct Retry {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Pause {
-    /// The task; its id may be shortened
-    #[arg(value_parser = task_id)]
-    pub(crate) id: String,
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Resume {
+pub(crate) struct OneTask {
     /// The task; its id may be shortened
     #[arg(value_parser = task_id)]
     pub(crate) id: String,

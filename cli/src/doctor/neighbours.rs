@@ -46,7 +46,8 @@ pub(super) async fn database(place: &Place) -> (Finding, Option<Finding>) {
     (database, now.ok().map(|now| judge_clock(now.0, clock::now().timestamp())))
 }
 
-/// Nothing of this program is in the database; tables of another one may be, and a role would not start beside them.
+/// Nothing of this program is in the database; tables of another one may be. A role would put its own beside them, or
+/// fail where a name is taken.
 async fn empty_or_foreign(url: &str, shown: &str) -> Finding {
     let found = |verdict, message: String| Finding::new("database", verdict, message);
     match Store::first_tables(url).await {

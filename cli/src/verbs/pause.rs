@@ -1,11 +1,11 @@
 //! `pause` and `resume`: hold a task back, and let it go on.
 
-use crate::args::{Pause, Resume};
+use crate::args::OneTask;
 use crate::client::Client;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-pub(super) async fn run(args: Pause) -> Result<Exit, Failure> {
+pub(super) async fn run(args: OneTask) -> Result<Exit, Failure> {
     let client = Client::new(&args.server.server)?;
     let id = client.task(&args.id).await?.id;
     let task = client.set_paused(&id, true).await?;
@@ -14,7 +14,7 @@ pub(super) async fn run(args: Pause) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-pub(super) async fn resume(args: Resume) -> Result<Exit, Failure> {
+pub(super) async fn resume(args: OneTask) -> Result<Exit, Failure> {
     let client = Client::new(&args.server.server)?;
     let id = client.task(&args.id).await?.id;
     let task = client.set_paused(&id, false).await?;
