@@ -221,7 +221,9 @@ impl Problem {
     }
 
     pub(crate) fn not_dead(job: &JobId, state: JobState) -> Self {
-        let detail = format!("job {job} is {state}, not a dead letter; /api/dead lists those that there are");
+        let detail = format!(
+            "job {job} is {state}, not a dead letter; `nightforge dead list`, or GET /api/dead, shows those that there are"
+        );
         Self::new(StatusCode::CONFLICT, "not-dead", "The job is not a dead letter", detail)
             .about(job.task.clone())
     }
