@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 mod mode_probe;
+pub mod research;
 
 pub use mode_probe::{ModeProbe, ProbeAction};
 

@@ -7,30 +7,42 @@ use std::fmt::Write;
 use crate::build::{FeatureDraft, Project, ReportFacts, Spent};
 use crate::contract::Category;
 use crate::fault::FaultClass;
-use crate::state::{Context, TaskState, next};
+use crate::state::{Context, Machine, TaskState, Transition, next};
 use crate::{
-    CommitId, FeatureFailure, FeatureId, Initialized, Input, JobNo, JobResult, JobSpec, Kind, Limits, Millis,
+    CommitId, Event, FeatureFailure, FeatureId, Initialized, Input, JobNo, JobResult, JobSpec, Kind, Limits, Millis,
     SessionOutcome, SessionReport, TaskId, Verified,
 };
 
+mod research;
+
 /// The states that are walked through have at most so many jobs; later ones repeat the same phases.
-const MAX_JOBS: u32 = 4;
+fn max_jobs(kind: Kind) -> u32 {
+    match kind {
+        Kind::Build => 4,
+        // Manager, researcher, Manager, Critic, Manager, answer.
+        Kind::Research => 6,
+    }
+}
 
 /// Likewise for retries: one shows every arrow that a second one could.
 const MAX_RETRIES: u32 = 1;
 
-/// The states of `build` as a Markdown page with a Mermaid diagram.
-pub fn build_states() -> String {
-    let mut text = String::from(
-        "# States of a build\n\n\
+/// The states of a kind as a Markdown page with a Mermaid diagram.
+pub fn states(kind: Kind) -> String {
+    let (title, note) = match kind {
+        Kind::Build => ("a build", "`CODING` stands for every feature and attempt; "),
+        Kind::Research => ("research", "A failed agent is asked again or worked around; "),
+    };
+    let mut text = format!(
+        "# States of {title}\n\n\
          Generated from the state machine by `shared/domain/src/diagram.rs`; `UPDATE_DOCS=1 cargo nextest run -p \
          nightforge-domain` writes it anew. Each arrow is a transition and carries the names of the inputs that \
-         cause it. `CODING` stands for every feature and attempt; in `STOPPING` no job is claimed and the last \
-         ones are awaited. Inputs that change nothing are left out.\n\n\
+         cause it. {note}in `STOPPING` no job is claimed and the last ones are awaited. Inputs that change nothing \
+         are left out.\n\n\
          ```mermaid\nstateDiagram-v2\n",
     );
-    let start = phase(&TaskState::new(Kind::Build, false));
-    let edges = edges();
+    let start = bare(&TaskState::new(kind, false).phase());
+    let edges = edges(kind);
     let _ = writeln!(text, "    [*] --> {start}");
     for ((from, to), inputs) in &edges.arrows {
         let inputs: Vec<&str> = inputs.iter().copied().collect();
@@ -50,25 +62,23 @@ struct Edges {
 }
 
 /// Every change of phase that can be reached, found breadth first.
-fn edges() -> Edges {
+fn edges(kind: Kind) -> Edges {
     let mut edges = Edges::default();
     let mut seen = BTreeSet::new();
-    let mut queue: VecDeque<TaskState> =
-        [true, false].map(|approve| TaskState::new(Kind::Build, approve)).into();
+    let mut queue: VecDeque<TaskState> = [true, false].map(|approve| TaskState::new(kind, approve)).into();
     let task = task();
     while let Some(state) = queue.pop_front() {
-        if state.jobs_created > MAX_JOBS || state.retries > MAX_RETRIES || !seen.insert(key(&state)) {
+        if state.jobs_created > max_jobs(kind) || state.retries > MAX_RETRIES || !seen.insert(key(&state)) {
             continue;
         }
         if state.status().is_final() {
-            edges.ends.insert(phase(&state));
+            edges.ends.insert(bare(&state.phase()));
         }
         for outside in [Outside::early(), Outside::late()] {
             for input in inputs(&state) {
                 let Ok(transition) = next(&state, &input, &outside.context(&task)) else { continue };
-                let (from, to) = (phase(&state), phase(&transition.state));
-                if from != to || !transition.jobs.is_empty() {
-                    edges.arrows.entry((from, to)).or_default().insert(input.name());
+                for arrow in passed(&state, &transition) {
+                    edges.arrows.entry(arrow).or_default().insert(input.name());
                 }
                 queue.push_back(transition.state);
             }
@@ -77,14 +87,30 @@ fn edges() -> Edges {
     edges
 }
 
-/// The phase without its feature.
-fn phase(state: &TaskState) -> String {
-    let phase = state.phase();
-    phase.split(' ').next().unwrap_or(&phase).to_owned()
+/// The changes of phase of one transition; one that creates jobs without any stays where it is.
+fn passed(before: &TaskState, transition: &Transition) -> Vec<(String, String)> {
+    let changes = transition.events.iter().filter_map(|event| match event {
+        Event::PhaseChanged { from, to } => Some((bare(from), bare(to))),
+        _ => None,
+    });
+    let changes: Vec<(String, String)> = changes.collect();
+    if changes.is_empty() && !transition.jobs.is_empty() {
+        return vec![(bare(&before.phase()), bare(&transition.state.phase()))];
+    }
+    changes
+}
+
+/// A phase without its feature.
+fn bare(phase: &str) -> String {
+    phase.split(' ').next().unwrap_or(phase).to_owned()
 }
 
 fn key(state: &TaskState) -> String {
-    serde_json::to_string(state).expect("a state serialises: it is stored so")
+    let mut state = state.clone();
+    if let Machine::Research(research) = &mut state.machine {
+        research::forget_words(research);
+    }
+    serde_json::to_string(&state).expect("a state serialises: it is stored so")
 }
 
 /// Limits and counters that decide a transition beside the input.
@@ -96,7 +122,14 @@ struct Outside {
 impl Outside {
     /// Every limit is far.
     fn early() -> Self {
-        let limits = Limits { min_features: 1, max_attempts: 2, rotate_after: 1, ..Limits::default() };
+        let limits = Limits {
+            min_features: 1,
+            max_attempts: 2,
+            rotate_after: 1,
+            max_failures_in_row: 2,
+            max_rejections_in_row: 2,
+            ..Limits::default()
+        };
         Self { limits, now: Millis(0) }
     }
 
@@ -106,7 +139,7 @@ impl Outside {
     }
 
     fn context<'a>(&'a self, task: &'a TaskId) -> Context<'a> {
-        let facts = ReportFacts { task, objective: "", created_at: Millis(0), spent: Spent::default() };
+        let facts = ReportFacts::new(task, "", Millis(0), Spent::default());
         Context { limits: &self.limits, now: self.now, deadline: Some(Millis(1)), facts }
     }
 }
@@ -134,7 +167,7 @@ fn inputs(state: &TaskState) -> Vec<Input> {
     ];
     for (job, spec) in &state.awaited {
         let job = *job;
-        inputs.extend(results(spec).into_iter().map(|result| Input::JobDone { job, result }));
+        inputs.extend(results(state, spec).into_iter().map(|result| Input::JobDone { job, result }));
         inputs.push(Input::JobFailed { job, class: FaultClass::Truncated, reason: reason() });
         inputs.push(Input::JobDied { job, reason: reason() });
         if state.is_stopping() {
@@ -145,7 +178,7 @@ fn inputs(state: &TaskState) -> Vec<Input> {
     inputs
 }
 
-fn results(spec: &JobSpec) -> Vec<JobResult> {
+fn results(state: &TaskState, spec: &JobSpec) -> Vec<JobResult> {
     match spec {
         JobSpec::Initialize { .. } => vec![initialized()],
         JobSpec::Code { feature, .. } => [
@@ -164,6 +197,7 @@ fn results(spec: &JobSpec) -> Vec<JobResult> {
                 JobResult::Verified(Verified { failing: vec![failing] }),
             ]
         }
+        other => state.research().map(|research| research::results(research, other)).unwrap_or_default(),
     }
 }
 
@@ -193,35 +227,40 @@ fn session(feature: &FeatureId, outcome: SessionOutcome) -> JobResult {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::*;
 
+    fn page(kind: Kind) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{kind}-states.md"))
+    }
+
     #[test]
-    fn the_page_in_docs_shows_this_machine() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/build-states.md");
-        let drawn = build_states();
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(&path, &drawn).unwrap();
+    fn the_pages_in_docs_show_these_machines() {
+        for kind in Kind::ALL {
+            let (path, drawn) = (page(kind), states(kind));
+            if std::env::var_os("UPDATE_DOCS").is_some() {
+                std::fs::write(&path, &drawn).unwrap();
+            }
+            let stored = std::fs::read_to_string(&path).unwrap_or_default();
+            assert_eq!(stored, drawn, "run the tests once with UPDATE_DOCS=1 and commit {}", path.display());
         }
-        let stored = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(stored, drawn, "run the tests once with UPDATE_DOCS=1 and commit docs/build-states.md");
     }
 
     #[test]
     fn the_walk_reaches_every_phase() {
-        let reached: BTreeSet<String> = edges().arrows.into_keys().map(|(_, to)| to).collect();
-        let expected = [
-            "CANCELLED",
-            "CODING",
-            "COMPLETED",
-            "FAILED",
-            "FAILED_REQUIRES_REVIEW",
-            "INITIALIZING",
-            "STOPPING",
-            "VERIFYING",
-            "WAITING_FOR_HUMAN",
+        let common = ["CANCELLED", "COMPLETED", "FAILED", "FAILED_REQUIRES_REVIEW", "STOPPING"];
+        let own: [(Kind, &[&str]); 2] = [
+            (Kind::Build, &["CODING", "INITIALIZING", "VERIFYING", "WAITING_FOR_HUMAN"]),
+            (Kind::Research, &["NEEDS_MORE_WORK", "PLANNING", "RESEARCHING", "REVIEWING", "SYNTHESIZING"]),
         ];
-        assert_eq!(reached.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+        for (kind, own) in own {
+            let drawn = std::fs::read_to_string(page(kind)).unwrap();
+            let to = |line: &str| Some(line.split_once("--> ")?.1.split_once(": ")?.0.to_owned());
+            let reached: BTreeSet<String> = drawn.lines().filter_map(to).collect();
+            let expected: BTreeSet<String> =
+                common.iter().chain(own).map(|phase| (*phase).to_owned()).collect();
+            assert_eq!(reached, expected, "{kind}");
+        }
     }
 }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::contract::research::Confidence;
 use crate::fault::FaultClass;
-use crate::{CommitId, FeatureId, Fence, JobNo, Kind, Status};
+use crate::research::{FindingId, Level};
+use crate::{Agent, CommitId, FeatureId, Fence, JobNo, Kind, Status};
 
 /// One entry of a task's log. Serialised as `{"type": …, "data": {…}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,26 @@ pub enum Event {
     RetryAccepted { by: String, jobs: Vec<JobNo> },
     InputIgnored { input: String, reason: String },
     IllegalInput { input: String, reason: String },
+    // Written by transitions of research tasks.
+    ManagerPlanned { job: JobNo, iteration: u32, subtasks: Vec<u32> },
+    ManagerReassignedTask { job: JobNo, iteration: u32, subtasks: Vec<u32> },
+    ManagerRequestedReview { job: Option<JobNo>, iteration: u32 },
+    ManagerCompleted { job: Option<JobNo>, iteration: u32 },
+    ManagerGaveUp { job: JobNo, iteration: u32, reason: String },
+    ManagerActionRejected { job: JobNo, iteration: u32, action: String, reason: String, in_row: u32 },
+    FindingCreated { job: JobNo, finding: FindingId, level: Level, confidence: Confidence },
+    ResearchReported { job: JobNo, subtask: u32, findings: u32, uncertainties: u32 },
+    ResearchBlocked { job: JobNo, subtask: u32, reason: String },
+    CriticApproved { job: JobNo, review: u32 },
+    CriticRequestedMoreWork { job: JobNo, review: u32, issues: u32, requests: u32 },
+    SynthesisWritten { job: JobNo, key_findings: u32 },
+    AgentFailed { job: JobNo, agent: Agent, reason: String, in_row: u32 },
+    LimitReached { limit: String, reason: String },
+    TaskCompleted { key_findings: u32 },
+    // Written with a step of a claim, so once however often the job is claimed.
+    AgentStarted { job: JobNo, agent: Agent, subject: String },
+    ToolCalled { job: JobNo, tool: String, subject: String, outcome: String },
+    AgentRetry { job: JobNo, agent: Agent, reasks: u32 },
     // Written with a claim's fence.
     JobClaimed { job: JobNo, fence: Fence, worker: String },
     JobDone { job: JobNo },

@@ -25,6 +25,8 @@ pub enum FaultClass {
     ModelOutputInvalid,
     /// The answer was cut at `max_tokens`.
     Truncated,
+    /// The model was still writing when the time of the whole call was over.
+    TimedOut,
     /// The server refuses the schema.
     SchemaRejected,
     /// The model declined to answer.
@@ -55,7 +57,9 @@ impl FaultClass {
         match self {
             ServerDown | Loading | Overloaded | StreamAborted | Stalled | ServerError => Cost::Infrastructure,
             Auth | ModelMissing => Cost::Operator,
-            ModelOutputInvalid | Truncated | SchemaRejected | Refusal | ContextOverflow => Cost::Counted,
+            ModelOutputInvalid | Truncated | TimedOut | SchemaRejected | Refusal | ContextOverflow => {
+                Cost::Counted
+            }
             BadRequest => Cost::DeadLetter,
         }
     }
@@ -74,6 +78,7 @@ impl FaultClass {
             ModelMissing => "ModelMissing",
             ModelOutputInvalid => "ModelOutputInvalid",
             Truncated => "Truncated",
+            TimedOut => "TimedOut",
             SchemaRejected => "SchemaRejected",
             Refusal => "Refusal",
             ContextOverflow => "ContextOverflow",

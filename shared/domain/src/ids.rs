@@ -163,11 +163,36 @@ impl Millis {
     pub fn since(self, earlier: Millis) -> i64 {
         self.0.saturating_sub(earlier.0).max(0)
     }
+
+    /// The day in UTC, as `2026-11-30`.
+    pub fn date(self) -> String {
+        // Days since 1 March of the year 0; a year that begins in March has its leap day at its end.
+        let days = self.0.div_euclid(86_400_000) + 719_468;
+        let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = year_of_era + era * 400 + i64::from(month <= 2);
+        format!("{year:04}-{month:02}-{day:02}")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let day = 86_400_000;
+        let dates = [(0, "1970-01-01"), (-1, "1969-12-31"), (951_782_400_000, "2000-02-29"), (951_868_800_000, "2000-03-01"),
+            (1_796_083_199_999, "2026-11-30"), (4_107_542_400_000, "2100-03-01"), (4_107_542_400_000 - day, "2100-02-28")];
+        for (at, date) in dates {
+            assert_eq!(Millis(at).date(), date);
+        }
+    }
 
     fn parses<T: FromStr>(texts: &[&str]) -> Vec<bool> {
         texts.iter().map(|text| text.parse::<T>().is_ok()).collect()

@@ -6,10 +6,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::build::{FeatureDraft, Project};
+use crate::contract::research::{CriticReview, ManagerDecision};
+use crate::research::{GroundedReport, GroundedSynthesis};
 use crate::{CommitId, FeatureId};
 
 /// Who executes a job; decides the model that it calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
     /// Runs once, in the first context only.
@@ -18,15 +20,34 @@ pub enum Agent {
     Coder,
     /// The harness itself; calls no model.
     Verifier,
+    /// Breaks a question into assignments and decides what comes next; never researches.
+    Manager,
+    /// Works on one assignment: searches, reads, reports.
+    Researcher,
+    /// Challenges the findings; never researches.
+    Critic,
+    /// Writes the final answer, for the Manager.
+    Synthesizer,
 }
 
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Agent {
+    /// The name in the configuration, the API and the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
             Agent::Initializer => "initializer",
             Agent::Coder => "coder",
             Agent::Verifier => "verifier",
-        })
+            Agent::Manager => "manager",
+            Agent::Researcher => "researcher",
+            Agent::Critic => "critic",
+            Agent::Synthesizer => "synthesizer",
+        }
     }
 }
 
@@ -55,6 +76,32 @@ pub enum JobSpec {
         /// The commit to verify.
         head: CommitId,
     },
+    /// The Manager's next decision.
+    Manage {
+        /// The Manager's iteration, from 1.
+        iteration: u32,
+        /// Working time that the task has left.
+        time_left_ms: i64,
+    },
+    /// One assignment for one researcher.
+    Research {
+        /// The assignment's number.
+        subtask: u32,
+        /// Working time that the task has left.
+        time_left_ms: i64,
+    },
+    /// The Critic looks at what is new.
+    Review {
+        /// The review's number, from 1.
+        review: u32,
+        /// Working time that the task has left.
+        time_left_ms: i64,
+    },
+    /// The final answer.
+    Synthesize {
+        /// Working time that the task has left.
+        time_left_ms: i64,
+    },
 }
 
 impl JobSpec {
@@ -64,6 +111,10 @@ impl JobSpec {
             JobSpec::Initialize { .. } => Agent::Initializer,
             JobSpec::Code { .. } => Agent::Coder,
             JobSpec::Verify { .. } => Agent::Verifier,
+            JobSpec::Manage { .. } => Agent::Manager,
+            JobSpec::Research { .. } => Agent::Researcher,
+            JobSpec::Review { .. } => Agent::Critic,
+            JobSpec::Synthesize { .. } => Agent::Synthesizer,
         }
     }
 
@@ -73,6 +124,10 @@ impl JobSpec {
             JobSpec::Initialize { .. } => "initialize",
             JobSpec::Code { .. } => "code",
             JobSpec::Verify { .. } => "verify",
+            JobSpec::Manage { .. } => "manage",
+            JobSpec::Research { .. } => "research",
+            JobSpec::Review { .. } => "review",
+            JobSpec::Synthesize { .. } => "synthesize",
         }
     }
 }
@@ -143,6 +198,39 @@ pub enum JobResult {
     Session(SessionReport),
     /// Of [`JobSpec::Verify`].
     Verified(Verified),
+    /// Of [`JobSpec::Manage`].
+    Decided {
+        /// As the Manager gave it; the guard judges it.
+        decision: ManagerDecision,
+        /// Time in steps, waiting for a slot not counted.
+        working_ms: i64,
+    },
+    /// Of [`JobSpec::Research`].
+    Researched {
+        /// With its findings grounded.
+        report: GroundedReport,
+        /// Time in steps, waiting for a slot not counted.
+        working_ms: i64,
+    },
+    /// Of [`JobSpec::Review`].
+    Reviewed {
+        /// As the Critic gave it.
+        review: CriticReview,
+        /// Time in steps, waiting for a slot not counted.
+        working_ms: i64,
+    },
+    /// Of [`JobSpec::Synthesize`].
+    Synthesized {
+        /// With its statements grounded.
+        synthesis: GroundedSynthesis,
+        /// Time in steps, waiting for a slot not counted.
+        working_ms: i64,
+    },
+    /// Of any job of a research task: the task's working time was over before its end.
+    OutOfTime {
+        /// Time in steps, waiting for a slot not counted.
+        working_ms: i64,
+    },
 }
 
 /// What the Initializer made.

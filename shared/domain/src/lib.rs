@@ -12,6 +12,7 @@ mod input;
 mod job;
 mod limits;
 mod masked;
+pub mod research;
 pub mod state;
 mod step;
 mod task;

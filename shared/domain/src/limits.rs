@@ -21,6 +21,18 @@ pub struct Limits {
     pub max_turns: u32,
     /// `build`: length of one coding session, in milliseconds. Default 30 min.
     pub session_ms: u64,
+    /// `research`: decisions of the Manager. Default 10.
+    pub max_iterations: u32,
+    /// `research`: agent runs, of which two are kept for review and synthesis. Default 30.
+    pub max_agent_calls: u32,
+    /// `research`: model calls, failed ones included. Default 180.
+    pub max_model_calls: u32,
+    /// `research`: working time of the task, in milliseconds; waiting in the queue is not counted. Default 4 h.
+    pub task_timeout_ms: u64,
+    /// `research`: failed agent runs in a row. Default 3.
+    pub max_failures_in_row: u32,
+    /// `research`: rejected decisions of the Manager in a row. Default 3.
+    pub max_rejections_in_row: u32,
     /// Tokens in and out over all model calls; 0 means no limit. Default 0.
     pub max_tokens: u64,
     /// Further claims of a job after a counted fault, and re-asks of one model call. Default 2.
@@ -38,6 +50,12 @@ impl Default for Limits {
             max_sessions: 1_000,
             max_turns: 60,
             session_ms: 30 * 60 * 1_000,
+            max_iterations: 10,
+            max_agent_calls: 30,
+            max_model_calls: 180,
+            task_timeout_ms: 4 * 60 * 60 * 1_000,
+            max_failures_in_row: 3,
+            max_rejections_in_row: 3,
             max_tokens: 0,
             max_retries: 2,
             agent_timeout_ms: 10 * 60 * 1_000,
@@ -55,6 +73,12 @@ impl Limits {
             ("max_sessions", u64::from(self.max_sessions)),
             ("max_turns", u64::from(self.max_turns)),
             ("session_ms", self.session_ms),
+            ("max_iterations", u64::from(self.max_iterations)),
+            ("max_agent_calls", u64::from(self.max_agent_calls)),
+            ("max_model_calls", u64::from(self.max_model_calls)),
+            ("task_timeout_ms", self.task_timeout_ms),
+            ("max_failures_in_row", u64::from(self.max_failures_in_row)),
+            ("max_rejections_in_row", u64::from(self.max_rejections_in_row)),
             ("agent_timeout_ms", self.agent_timeout_ms),
         ];
         match at_least_one.iter().find(|(_, value)| *value == 0) {

@@ -4,6 +4,7 @@
 //! phases of a kind are in that kind's machine, which is asked in `draft` and answers with a [`Decision`].
 
 mod draft;
+mod machine;
 mod retry;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::build::{Build, ReportFacts};
+use crate::research::{Record, Research};
 use crate::{Agent, CommitId, Event, Input, JobNo, JobSpec, Kind, Limits, Millis, Status};
 use draft::Draft;
+pub(crate) use machine::Notes;
+pub use machine::{Machine, Report};
 pub use retry::RetryRefusal;
 
 /// All that is known of a task between two transitions.
@@ -66,14 +70,6 @@ pub enum Life {
     },
 }
 
-/// The machine of a task's kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Machine {
-    /// Of [`Kind::Build`].
-    Build(Build),
-}
-
 /// What the outside knows and a transition may depend on.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
@@ -116,8 +112,10 @@ pub struct Transition {
     pub stop_jobs: bool,
     /// Jobs to make ready again, with their journals and with counters at zero.
     pub revive: Vec<JobNo>,
+    /// Rows of a research task's history.
+    pub records: Vec<Record>,
     /// The report, when the task became final.
-    pub report: Option<String>,
+    pub report: Option<Report>,
 }
 
 /// An input that the state has no transition for.
@@ -150,9 +148,7 @@ pub enum Decision {
 impl TaskState {
     /// The state of a task that was just accepted.
     pub fn new(kind: Kind, approve: bool) -> Self {
-        let machine = match kind {
-            Kind::Build => Machine::Build(Build::new(approve)),
-        };
+        let machine = Machine::new(kind, approve);
         Self {
             life: Life::Queued,
             awaited: BTreeMap::new(),
@@ -184,9 +180,7 @@ impl TaskState {
             Life::Final { end: Status::Cancelled, .. } => "CANCELLED".to_owned(),
             Life::Final { .. } => "FAILED".to_owned(),
             Life::WaitingForHuman { .. } => "WAITING_FOR_HUMAN".to_owned(),
-            Life::Queued | Life::Running => match &self.machine {
-                Machine::Build(build) => build.phase.to_string(),
-            },
+            Life::Queued | Life::Running => self.machine.phase(),
         }
     }
 
@@ -197,19 +191,23 @@ impl TaskState {
 
     /// The build machine, if this is a build.
     pub fn build(&self) -> Option<&Build> {
-        let Machine::Build(build) = &self.machine;
-        Some(build)
+        match &self.machine {
+            Machine::Build(build) => Some(build),
+            Machine::Research(_) => None,
+        }
     }
 
-    fn deadline_waived(&self) -> bool {
-        let Machine::Build(build) = &self.machine;
-        build.granted.deadline_waived
+    /// The research machine, if this is research.
+    pub fn research(&self) -> Option<&Research> {
+        match &self.machine {
+            Machine::Research(research) => Some(research),
+            Machine::Build(_) => None,
+        }
     }
 
     /// The commit that the project's branch has to point at.
     pub fn head(&self) -> Option<&CommitId> {
-        let Machine::Build(build) = &self.machine;
-        build.head.as_ref()
+        self.build()?.head.as_ref()
     }
 }
 
@@ -243,7 +241,7 @@ pub fn next(
             draft.ignore(input, "the task is over");
         }
         (Life::Stopping { .. }, Input::DeadlinePassed) => draft.ignore(input, "the task is stopping"),
-        (_, Input::DeadlinePassed) if state.deadline_waived() => {
+        (_, Input::DeadlinePassed) if state.machine.deadline_waived() => {
             draft.ignore(input, "a retry has waived the deadline");
         }
         (_, Input::DeadlinePassed) => draft.stop(Status::NeedsReview, "the deadline passed".to_owned()),
@@ -288,6 +286,7 @@ impl Transition {
             jobs: Vec::new(),
             stop_jobs: false,
             revive: Vec::new(),
+            records: Vec::new(),
             report: None,
         }
     }

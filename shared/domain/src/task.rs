@@ -1,11 +1,12 @@
 //! A task as it is asked for: kind, objective, priority.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Limits, Millis, ModelName};
+use crate::{Agent, Limits, Millis, ModelName, TaskId};
 
 /// What a task does with its objective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -13,16 +14,27 @@ use crate::{Limits, Millis, ModelName};
 pub enum Kind {
     /// Builds a project, one tested commit per feature.
     Build,
+    /// Answers a question from sources: a Manager, Researchers, a Critic.
+    Research,
 }
 
 impl Kind {
     /// Every kind, for help texts and error messages.
-    pub const ALL: [Kind; 1] = [Kind::Build];
+    pub const ALL: [Kind; 2] = [Kind::Build, Kind::Research];
 
     /// The kind's name in the API, the CLI and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Build => "build",
+            Kind::Research => "research",
+        }
+    }
+
+    /// The agents that call a model for it.
+    pub fn agents(self) -> &'static [Agent] {
+        match self {
+            Kind::Build => &[Agent::Initializer, Agent::Coder],
+            Kind::Research => &[Agent::Manager, Agent::Researcher, Agent::Critic, Agent::Synthesizer],
         }
     }
 
@@ -30,6 +42,8 @@ impl Kind {
     pub fn min_context_tokens(self) -> u64 {
         match self {
             Kind::Build => 16_384,
+            // Views and passages shrink with the budget; below this they hold too little to judge.
+            Kind::Research => 4_096,
         }
     }
 }
@@ -42,7 +56,7 @@ impl fmt::Display for Kind {
 
 /// The kind that was asked for does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kind `{0}`; this version knows: build")]
+#[error("unknown kind `{0}`; this version knows: build, research")]
 pub struct UnknownKind(String);
 
 impl FromStr for Kind {
@@ -228,15 +242,53 @@ pub struct NewTask {
     pub approve: bool,
     /// Work stops here and the partial result is built.
     pub deadline: Option<Millis>,
+    /// `research`: the language of the answer, as a code such as `ja`; `None` leaves it to the objective.
+    pub language: Option<String>,
+    /// `research`: an earlier task with the same question; the result says what changed since.
+    pub previous: Option<TaskId>,
     /// Ready-made answer to "did I send this already?": the client's key.
     pub idempotency_key: Option<String>,
 }
 
-/// Which model each agent of a task calls.
+/// Which model each agent calls. A task has an entry for each agent of its kind, and keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentModels {
-    /// Decomposes the objective.
-    pub initializer: ModelName,
-    /// Implements one feature at a time.
-    pub coder: ModelName,
+#[serde(transparent)]
+pub struct AgentModels(BTreeMap<Agent, ModelName>);
+
+impl AgentModels {
+    /// Every agent of every kind calls the same model.
+    pub fn same(model: &ModelName) -> Self {
+        Self::chosen(|_| model.clone())
+    }
+
+    /// The model that `choose` names for each agent of every kind.
+    pub fn chosen(mut choose: impl FnMut(Agent) -> ModelName) -> Self {
+        let agents = Kind::ALL.into_iter().flat_map(Kind::agents);
+        Self(agents.map(|agent| (*agent, choose(*agent))).collect())
+    }
+
+    /// Only the agents of `kind`.
+    #[must_use]
+    pub fn for_kind(&self, kind: Kind) -> Self {
+        let mut models = self.0.clone();
+        models.retain(|agent, _| kind.agents().contains(agent));
+        Self(models)
+    }
+
+    /// The model that executes an agent's jobs. The verifier runs where the coder's workspaces are.
+    pub fn of(&self, agent: Agent) -> Option<&ModelName> {
+        let agent = if agent == Agent::Verifier { Agent::Coder } else { agent };
+        self.0.get(&agent)
+    }
+
+    /// Each agent with its model.
+    pub fn iter(&self) -> impl Iterator<Item = (Agent, &ModelName)> {
+        self.0.iter().map(|(agent, model)| (*agent, model))
+    }
+
+    /// Each model once.
+    pub fn models(&self) -> impl Iterator<Item = &ModelName> {
+        let unique: std::collections::BTreeSet<&ModelName> = self.0.values().collect();
+        unique.into_iter()
+    }
 }

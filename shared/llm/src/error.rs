@@ -68,6 +68,9 @@ fn remedy(class: FaultClass) -> &'static str {
             "Correct the endpoint's url or the model's name, or load the model in the server"
         }
         FaultClass::ModelOutputInvalid => "If this stays, use a larger model",
+        FaultClass::TimedOut => {
+            "Raise agent_timeout_ms, use a faster model, or lower max_tokens so that it can't write for so long"
+        }
         FaultClass::Truncated => "Raise max_tokens, or ask for less in one answer",
         FaultClass::SchemaRejected => {
             "Update the server, use one with structured output, or choose another `mode` for the model"

@@ -41,7 +41,10 @@ where
             Ok(None | Some(Err(_))) | Err(_) if so_far.finish_reason.is_some() => break,
             Ok(None) => break,
             Err(_) => {
-                let error = CallError::new(endpoint, FaultClass::Stalled, &deadlines.say(ended));
+                // A model that writes and writes is its own fault; a server that says nothing is not the job's.
+                let class =
+                    if ended == Ended::Whole && last_piece.is_some() { FaultClass::TimedOut } else { FaultClass::Stalled };
+                let error = CallError::new(endpoint, class, &deadlines.say(ended));
                 return Err(error.with_usage(so_far.usage));
             }
             Ok(Some(Err(error))) => {
@@ -70,7 +73,7 @@ where
         }
         // A stream that always has something ready never lets a timer ring.
         if Instant::now() >= deadlines.started + deadlines.whole && so_far.finish_reason.is_none() {
-            let error = CallError::new(endpoint, FaultClass::Stalled, &deadlines.say(Ended::Whole));
+            let error = CallError::new(endpoint, FaultClass::TimedOut, &deadlines.say(Ended::Whole));
             return Err(error.with_usage(so_far.usage));
         }
     }

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use super::{Build, Feature, FeatureStatus};
+use crate::research::{ResearchResult, Source};
 use crate::state::Context;
 use crate::{Millis, Status, TaskId};
 
-/// What the report tells beside the build's state.
+/// What is told beside the machine's state.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportFacts<'a> {
     /// The task.
@@ -17,6 +18,19 @@ pub struct ReportFacts<'a> {
     pub created_at: Millis,
     /// What the model calls used.
     pub spent: Spent,
+    /// `research`: the language of the answer, where the task names one.
+    pub language: Option<&'a str>,
+    /// `research`: every source of the task, without its text.
+    pub sources: &'a [Source],
+    /// `research`: the result of the earlier task that this one is compared with.
+    pub previous: Option<&'a ResearchResult>,
+}
+
+impl<'a> ReportFacts<'a> {
+    /// Facts without what only research knows.
+    pub fn new(task: &'a TaskId, objective: &'a str, created_at: Millis, spent: Spent) -> Self {
+        Self { task, objective, created_at, spent, language: None, sources: &[], previous: None }
+    }
 }
 
 /// The sum of a task's token ledger.

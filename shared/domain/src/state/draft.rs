@@ -1,7 +1,7 @@
 //! A transition in the making: what inputs do to the life of a task, and how the kind's decisions are followed.
 
-use super::{Context, Decision, Life, Machine, NewJob, TaskState, Transition};
-use crate::build::report;
+use super::machine::AfterFailure;
+use super::{Context, Decision, Life, NewJob, Notes, TaskState, Transition};
 use crate::{Event, Input, JobNo, JobSpec, Status};
 
 /// A transition in the making. [`Draft::finish`] ends it.
@@ -9,7 +9,7 @@ pub(super) struct Draft<'a> {
     before: &'a TaskState,
     context: &'a Context<'a>,
     state: TaskState,
-    events: Vec<Event>,
+    notes: Notes,
     jobs: Vec<NewJob>,
     stop_jobs: bool,
     revive: Vec<JobNo>,
@@ -21,7 +21,7 @@ impl<'a> Draft<'a> {
             before,
             context,
             state: before.clone(),
-            events: Vec::new(),
+            notes: Notes::default(),
             jobs: Vec::new(),
             stop_jobs: false,
             revive: Vec::new(),
@@ -29,8 +29,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn start(&mut self) {
-        let Machine::Build(build) = &mut self.state.machine;
-        let decision = build.start();
+        let decision = self.state.machine.start(self.context, &mut self.notes);
         self.follow(decision);
     }
 
@@ -44,26 +43,24 @@ impl<'a> Draft<'a> {
     pub(super) fn job_ended(&mut self, job: JobNo, spec: JobSpec, input: &Input) {
         let decision = match input {
             Input::JobDone { result, .. } => {
-                let Machine::Build(build) = &mut self.state.machine;
-                match build.record(&spec, result, self.context.limits, &mut self.events) {
+                let recorded = self.state.machine.record(job, &spec, result, self.context, &mut self.notes);
+                match recorded {
                     Ok(()) if self.is_stopping() => return,
-                    Ok(()) => {
-                        let Machine::Build(build) = &mut self.state.machine;
-                        build.after(&spec, result, self.context)
-                    }
+                    Ok(()) => self.state.machine.after(job, &spec, result, self.context, &mut self.notes),
                     Err(reason) => {
                         // The job is done and can't be made ready again: a retry makes a new one.
                         let input = input.name().to_owned();
-                        self.events.push(Event::IllegalInput { input, reason: reason.clone() });
-                        self.failed(job, &spec, &reason)
+                        self.event(Event::IllegalInput { input, reason: reason.clone() });
+                        self.failed(job, &spec, &reason).decision
                     }
                 }
             }
             Input::JobFailed { class, reason, .. } => {
-                if !matches!(spec, JobSpec::Code { .. }) {
-                    self.state.ended.insert(job, spec.clone());
+                let after = self.failed(job, &spec, &format!("{class}: {reason}"));
+                if after.keep {
+                    self.state.ended.insert(job, spec);
                 }
-                self.failed(job, &spec, &format!("{class}: {reason}"))
+                after.decision
             }
             Input::JobDied { reason, .. } => {
                 let why = format!("job {job} ({}) is a dead letter: {reason}", spec.kind());
@@ -80,20 +77,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What a job without a usable result means. A coding session is a failed attempt, and the task goes on.
-    fn failed(&mut self, job: JobNo, spec: &JobSpec, reason: &str) -> Decision {
-        let why = || format!("job {job} ({}) failed: {reason}", spec.kind());
-        match spec {
-            JobSpec::Code { feature, .. } => {
-                let stopping = self.is_stopping();
-                let Machine::Build(build) = &mut self.state.machine;
-                build.attempt_failed(feature, reason, self.context.limits, &mut self.events);
-                // A stopping task starts no session, so none must be counted.
-                if stopping { Decision::Jobs(Vec::new()) } else { build.next_session(self.context) }
-            }
-            JobSpec::Initialize { .. } => Decision::Fail(why()),
-            JobSpec::Verify { .. } => Decision::NeedsReview(why()),
-        }
+    fn failed(&mut self, job: JobNo, spec: &JobSpec, reason: &str) -> AfterFailure {
+        let stopping = self.is_stopping();
+        self.state.machine.failed(job, spec, reason, stopping, self.context, &mut self.notes)
+    }
+
+    fn event(&mut self, event: Event) {
+        self.notes.events.push(event);
     }
 
     fn is_stopping(&self) -> bool {
@@ -101,13 +91,11 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn answer_gate(&mut self, gate: u32, by: &str, rejected: Option<&String>) {
-        self.events.push(Event::GateAnswered { gate, approved: rejected.is_none(), by: by.to_owned() });
-        let Machine::Build(build) = &mut self.state.machine;
-        let decision = match rejected {
-            None => build.accept(self.context),
-            Some(reason) => build.reject(reason),
-        };
-        self.follow(decision);
+        self.event(Event::GateAnswered { gate, approved: rejected.is_none(), by: by.to_owned() });
+        let rejected = rejected.map(String::as_str);
+        if let Some(decision) = self.state.machine.answer_gate(rejected, self.context) {
+            self.follow(decision);
+        }
     }
 
     /// Ends the task, also where it was stopping for another reason; a retry that was remembered is forgotten.
@@ -138,11 +126,11 @@ impl<'a> Draft<'a> {
             Some(first) => self.state.ended.split_off(&first),
         };
         self.revive = ended.keys().copied().collect();
-        self.events.push(Event::RetryAccepted { by: by.to_owned(), jobs: self.revive.clone() });
-        let Machine::Build(build) = &mut self.state.machine;
-        build.grant(self.context);
+        self.event(Event::RetryAccepted { by: by.to_owned(), jobs: self.revive.clone() });
+        self.state.machine.grant(self.context);
+        self.state.machine.left_behind(self.state.ended.values(), &mut self.notes);
         if ended.is_empty() {
-            let decision = build.resume(self.context);
+            let decision = self.state.machine.resume(self.context, &mut self.notes);
             self.follow(decision);
         } else {
             self.state.awaited.extend(ended);
@@ -159,10 +147,10 @@ impl<'a> Draft<'a> {
                 debug_assert!(!self.state.awaited.is_empty(), "a running task awaits a job");
             }
             Decision::AskHuman => {
-                let Machine::Build(build) = &mut self.state.machine;
-                let gate = build.open_gate();
-                self.state.life = Life::WaitingForHuman { gate };
-                self.events.push(Event::GateOpened { gate });
+                if let Some(gate) = self.state.machine.open_gate() {
+                    self.state.life = Life::WaitingForHuman { gate };
+                    self.event(Event::GateOpened { gate });
+                }
             }
             Decision::Complete => {
                 debug_assert!(self.state.awaited.is_empty(), "a completed task awaits no job");
@@ -180,19 +168,19 @@ impl<'a> Draft<'a> {
             JobSpec::Code { feature, .. } => Some(feature.clone()),
             _ => None,
         };
-        self.events.push(Event::JobCreated { job: no, kind: spec.kind().to_owned(), feature });
+        self.event(Event::JobCreated { job: no, kind: spec.kind().to_owned(), feature });
         self.state.awaited.insert(no, spec.clone());
         self.jobs.push(NewJob { no, spec });
     }
 
     pub(super) fn stop(&mut self, end: Status, reason: String) {
-        self.events.push(Event::TaskStopping { reason: reason.clone() });
+        self.event(Event::TaskStopping { reason: reason.clone() });
         self.state.life = Life::Stopping { end, reason };
         self.stop_jobs = true;
     }
 
     pub(super) fn ignore(&mut self, input: &Input, reason: &str) {
-        self.events.push(Event::InputIgnored { input: input.name().to_owned(), reason: reason.to_owned() });
+        self.event(Event::InputIgnored { input: input.name().to_owned(), reason: reason.to_owned() });
     }
 
     /// A stopping task that awaits nothing is over, or goes on if a retry was asked for meanwhile.
@@ -216,28 +204,41 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        let (from, to) = (self.before.phase(), self.state.phase());
-        if from != to {
-            self.events.push(Event::PhaseChanged { from, to });
-        }
-        let (from, to) = (self.before.status(), self.state.status());
-        if from != to {
-            self.events.push(Event::StatusChanged { from, to });
-        }
         let report = match &self.state.life {
             Life::Final { end, reason } if self.before.life != self.state.life => {
-                let Machine::Build(build) = &self.state.machine;
-                Some(report(build, *end, reason.as_deref(), self.context))
+                let (end, reason) = (*end, reason.clone());
+                Some(self.state.machine.ended(end, reason.as_deref(), self.context, &mut self.notes))
             }
             _ => None,
         };
+        let (from, to) = (self.chain_phases(), self.state.phase());
+        if from != to {
+            self.event(Event::PhaseChanged { from, to });
+        }
+        let (from, to) = (self.before.status(), self.state.status());
+        if from != to {
+            self.event(Event::StatusChanged { from, to });
+        }
         Transition {
             state: self.state,
-            events: self.events,
+            events: self.notes.events,
             jobs: self.jobs,
             stop_jobs: self.stop_jobs,
             revive: self.revive,
+            records: self.notes.records,
             report,
         }
+    }
+
+    /// A machine may pass through several phases in one transition; each begins where the log's last one ended, also
+    /// where a retry leaves a final state. Returns the last of them.
+    fn chain_phases(&mut self) -> String {
+        let mut at = self.before.phase();
+        for event in &mut self.notes.events {
+            if let Event::PhaseChanged { from, to } = event {
+                *from = std::mem::replace(&mut at, to.clone());
+            }
+        }
+        at
     }
 }

@@ -4,4 +4,5 @@
 
 mod play;
 mod properties;
+mod research;
 mod stories;

@@ -110,20 +110,20 @@ impl Play {
 
     /// Feeds one input; an illegal one is consumed.
     pub(crate) fn step(&mut self, input: &Input) -> Result<Transition, String> {
-        let facts = ReportFacts {
-            task: &self.task,
-            objective: "Build a board.",
-            created_at: Millis(0),
-            spent: Spent { prompt_tokens: self.spent, ..Spent::default() },
-        };
+        let facts = ReportFacts::new(
+            &self.task,
+            "Build a board.",
+            Millis(0),
+            Spent { prompt_tokens: self.spent, ..Spent::default() },
+        );
         let context = Context { limits: &self.limits, now: self.now, deadline: self.deadline, facts };
         let (transition, illegal) = match next(&self.state, input, &context) {
             Ok(transition) => (transition, None),
             Err(illegal) => (Transition::consuming_illegal(&self.state, &illegal), Some(illegal.to_string())),
         };
         self.state = transition.state.clone();
-        if transition.report.is_some() {
-            self.report.clone_from(&transition.report);
+        if let Some(report) = &transition.report {
+            self.report = Some(report.markdown.clone());
         }
         illegal.map_or(Ok(transition), Err)
     }
@@ -218,6 +218,7 @@ fn notes(transition: &Transition) -> String {
                 format!("+{} code {feature}, attempt {attempt}, session {session}", job.no)
             }
             JobSpec::Verify { .. } => format!("+{} verify", job.no),
+            other => format!("+{} {}", job.no, other.kind()),
         });
     }
     notes.extend(transition.revive.iter().map(|job| format!("revive {job}")));
