@@ -1,12 +1,12 @@
 //! Advancing: read a task and its oldest input, then commit what the pure machine answered.
 
 use nightforge_domain::state::Transition;
-use nightforge_domain::{Agent, Event, Input, JobNo, ModelName, TaskId};
+use nightforge_domain::{Event, Input, JobNo, ModelName, TaskId};
 use sqlx::Row;
 
 use crate::rows::{json, number, parsed, task_row, without_nul};
 use crate::task_tx::TaskTx;
-use crate::{Store, StoreError, TaskRow};
+use crate::{Store, StoreError, TaskRow, records};
 
 /// A task and the oldest input that it has not consumed.
 #[derive(Debug, Clone)]
@@ -85,10 +85,14 @@ impl Store {
         }
         let mut ring = Vec::new();
         for job in &transition.jobs {
-            let model = model_of(job.agent(), &pending.task);
-            insert_job(&mut tx, &pending.task, job, model).await?;
-            ring.push(model.clone());
+            let agent = job.agent();
+            let model = pending.task.models.of(agent).cloned();
+            let model =
+                model.ok_or_else(|| StoreError::corrupt("models", format!("none for the {agent}")))?;
+            insert_job(&mut tx, &pending.task, job, &model).await?;
+            ring.push(model);
         }
+        records::write(&mut tx, transition).await?;
         for job in &transition.revive {
             ring.push(revive(&mut tx, *job).await?);
         }
@@ -111,10 +115,12 @@ async fn write_state(
     let state = &transition.state;
     let status = state.status();
     // A late input that a finished task consumes does not finish it again.
+    let result = transition.report.as_ref().and_then(|report| report.result.as_ref());
+    let result = result.map(|result| without_nul(&result.to_string()));
     let finished = status.is_final().then(|| before.finished_at.unwrap_or(tx.now).0);
     sqlx::query(
         "UPDATE tasks SET seq = $2, state = $3, status = $4, phase = $5, stopping = $6, head = $7,
-            report = COALESCE($8, report), finished_at = $9
+            report = COALESCE($8, report), result = COALESCE($9, result), finished_at = $10
          WHERE id = $1",
     )
     .bind(tx.task.as_str())
@@ -124,19 +130,12 @@ async fn write_state(
     .bind(state.phase())
     .bind(i64::from(state.is_stopping()))
     .bind(state.head().map(|head| head.as_str().to_owned()))
-    .bind(transition.report.as_deref().map(without_nul))
+    .bind(transition.report.as_ref().map(|report| without_nul(&report.markdown)))
+    .bind(result)
     .bind(finished)
     .execute(&mut *tx.tx)
     .await?;
     Ok(())
-}
-
-/// The model that executes an agent's jobs; the verifier runs where the coder's workspaces are.
-fn model_of(agent: Agent, task: &TaskRow) -> &ModelName {
-    match agent {
-        Agent::Initializer => &task.models.initializer,
-        Agent::Coder | Agent::Verifier => &task.models.coder,
-    }
 }
 
 async fn insert_job(

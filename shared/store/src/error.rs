@@ -1,6 +1,7 @@
 //! What can go wrong with the state of record.
 
 use nightforge_domain::TaskId;
+use nightforge_domain::research::SourceId;
 use sqlx::migrate::MigrateError;
 
 /// What to do with a database file that SQLite can't read.
@@ -82,6 +83,17 @@ pub enum StoreError {
         "the idempotency key was used for another request (task {0}); send a new key, or the same request"
     )]
     IdempotencyConflict(TaskId),
+    /// The earlier task that a new one names can't be compared with.
+    #[error("the earlier task {task} can't be compared with: {why}")]
+    Previous {
+        /// The earlier one.
+        task: TaskId,
+        /// What is wrong with it.
+        why: NoComparison,
+    },
+    /// A job speaks of a source that its task does not have.
+    #[error("the task {0} has no source {1}; only what a search found, or the objective names, can be read")]
+    NoSource(TaskId, SourceId),
     /// A row can't be read as what it should be.
     #[error("the database holds something in column `{what}` that this program can't read: {why}")]
     Corrupt {
@@ -90,6 +102,20 @@ pub enum StoreError {
         /// What the parser said.
         why: String,
     },
+}
+
+/// Why no result can say what changed since an earlier task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoComparison {
+    /// It is not there.
+    #[error("there is no such task; name one that `tasks` lists")]
+    Unknown,
+    /// It does not do research.
+    #[error("it is not of kind research; name one that is")]
+    OtherKind,
+    /// It goes on, or ended before it had anything to tell.
+    #[error("it has no result yet; wait for its end, or name another one")]
+    NoResult,
 }
 
 impl StoreError {

@@ -54,13 +54,13 @@ pub(crate) struct End {
 }
 
 impl Store {
-    /// Journals one step, whose ordinal must be the number of steps so far. It ends the count of deaths and of
-    /// infrastructure failures in a row. A step that this claim has recorded already, because the answer to its
-    /// commit was lost, is fine.
+    /// Journals one step, whose ordinal must be the number of steps so far, and appends `events` to the task's log in
+    /// the same transaction. It ends the count of deaths and of infrastructure failures in a row. A step that this
+    /// claim has recorded already, because the answer to its commit was lost, is fine; its events are there, too.
     ///
     /// # Errors
     /// [`Lost`] when the claim is over, or the journal has another length.
-    pub async fn record_step(&self, job: &JobId, fence: Fence, step: &Step) -> Fenced<()> {
+    pub async fn record_step(&self, job: &JobId, fence: Fence, step: &Step, events: &[Event]) -> Fenced<()> {
         let mut tx = self.lock(&job.task).await?;
         let changed = sqlx::query(
             "UPDATE jobs SET steps = steps + 1, progress = 1, deaths = 0, infra_failures = 0, failed_at = NULL
@@ -93,6 +93,9 @@ impl Store {
         .bind(tx.now.0)
         .execute(&mut *tx.tx)
         .await?;
+        for event in events {
+            tx.event(event).await?;
+        }
         tx.commit().await?;
         Ok(Ok(()))
     }
@@ -308,7 +311,11 @@ async fn has_recorded(
 }
 
 /// Faults and infrastructure failures so far, if the claim holds the job.
-async fn held(tx: &mut TaskTx<'_>, job: &JobId, fence: Fence) -> Result<Option<(i64, i64)>, StoreError> {
+pub(crate) async fn held(
+    tx: &mut TaskTx<'_>,
+    job: &JobId,
+    fence: Fence,
+) -> Result<Option<(i64, i64)>, StoreError> {
     let row = sqlx::query(
         "UPDATE jobs SET fence = fence WHERE task_id = $1 AND number = $2 AND fence = $3 AND state = 'running'
          RETURNING faults, infra_failures",

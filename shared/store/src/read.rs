@@ -32,6 +32,8 @@ pub struct TaskRow {
     pub deadline: Option<Millis>,
     pub head: Option<CommitId>,
     pub report: Option<String>,
+    pub language: Option<String>,
+    pub previous: Option<TaskId>,
     pub created_at: Millis,
     pub updated_at: Millis,
     pub finished_at: Option<Millis>,

@@ -1,7 +1,9 @@
 //! Rows as records.
 
-use nightforge_domain::{CommitId, Millis};
+use nightforge_domain::{CommitId, Millis, TaskId};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
@@ -10,7 +12,7 @@ use crate::{EventRow, JobRow, StoreError, TaskRow};
 /// The columns that [`task_row`] reads.
 pub(crate) const TASK_COLUMNS: &str =
     "id, kind, objective, owner, priority, models, limits, state, status, phase,
-    seq, stopping, paused, paused_by, deadline, head, report, created_at, updated_at, finished_at";
+    seq, stopping, paused, paused_by, deadline, head, report, language, previous_task, created_at, updated_at, finished_at";
 
 pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
@@ -37,6 +39,12 @@ pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
             .transpose()
             .map_err(|e| StoreError::corrupt("head", e))?,
         report: row.try_get("report")?,
+        language: row.try_get("language")?,
+        previous: row
+            .try_get::<Option<String>, _>("previous_task")?
+            .map(|task| task.parse::<TaskId>())
+            .transpose()
+            .map_err(|e| StoreError::corrupt("previous_task", e))?,
         created_at: Millis(row.try_get("created_at")?),
         updated_at: Millis(row.try_get("updated_at")?),
         finished_at: row.try_get::<Option<i64>, _>("finished_at")?.map(Millis),
@@ -88,6 +96,33 @@ where
 pub(crate) fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
     let text: String = row.try_get(column)?;
     serde_json::from_str(&text).map_err(|e| StoreError::corrupt(column, e))
+}
+
+/// The name of a value that is one word in JSON, as a column holds it.
+pub(crate) fn name(column: &'static str, value: &impl Serialize) -> Result<String, StoreError> {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => Ok(name),
+        Ok(other) => Err(StoreError::corrupt(column, format!("{other} is no name"))),
+        Err(error) => Err(StoreError::corrupt(column, error)),
+    }
+}
+
+/// A column that holds the name of such a value.
+pub(crate) fn named<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
+    let name: String = row.try_get(column)?;
+    serde_json::from_value(Value::String(name)).map_err(|e| StoreError::corrupt(column, e))
+}
+
+/// A whole number that fits what it is read as, of a column that may be null.
+pub(crate) fn number_if_there<T>(row: &AnyRow, column: &'static str) -> Result<Option<T>, StoreError>
+where
+    T: TryFrom<i64>,
+    T::Error: std::fmt::Display,
+{
+    let number: Option<i64> = row.try_get(column)?;
+    number
+        .map(|number| T::try_from(number).map_err(|e| StoreError::corrupt(column, format!("{number}: {e}"))))
+        .transpose()
 }
 
 /// The text as every database takes it: PostgreSQL refuses NUL, which outputs of programs may hold.

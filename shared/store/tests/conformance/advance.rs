@@ -149,3 +149,18 @@ async fn there_is_no_transition_of_a_task_that_does_not_exist() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_job_without_a_model_is_refused_with_its_transition() {
+    on_every_database(async |bed| {
+        let task = bed.store.submit(&new_task()).await.unwrap().task;
+        bed.execute("UPDATE tasks SET models = '{\"coder\":\"m\"}'").await;
+        let pending = bed.store.pending(&task).await.unwrap().unwrap();
+        let before = bed.everything().await;
+        let error = bed.store.commit(&pending, &answer(&pending, Millis(bed.now()))).await.unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { what: "models", .. }), "{error}");
+        assert!(error.to_string().contains("initializer"), "{error}");
+        assert_eq!(bed.everything().await, before);
+    })
+    .await;
+}

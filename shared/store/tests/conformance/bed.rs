@@ -19,7 +19,7 @@ const WITHOUT_POSTGRES: &str = "NIGHTFORGE_TEST_WITHOUT_POSTGRES";
 /// When the story begins, in milliseconds.
 const START: i64 = 1_000_000;
 
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 19] = [
     "installation",
     "tasks",
     "inputs",
@@ -32,6 +32,13 @@ const TABLES: [&str; 12] = [
     "leases",
     "pauses",
     "endpoints",
+    "subtasks",
+    "messages",
+    "findings",
+    "evidence",
+    "sources",
+    "decisions",
+    "hosts",
 ];
 
 /// A store on an empty database of its own.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use nightforge_domain::{Event, Fence, JobSpec, JobState, Millis, Priority, Status};
+use nightforge_domain::{
+    Agent, AgentModels, Event, Fence, JobSpec, JobState, Millis, ModelName, Priority, Status,
+};
 use nightforge_store::{HandBack, StoreError};
 
 use crate::bed::on_every_database;
@@ -139,9 +141,9 @@ async fn other_models_have_other_jobs() {
     on_every_database(async |bed| {
         let boot = bed.process().await;
         let mut new = new_task();
-        new.models.coder = "big".parse().unwrap();
+        let big: ModelName = "big".parse().unwrap();
+        new.models = AgentModels::chosen(|agent| if agent == Agent::Coder { big.clone() } else { model() });
         let task = bed.started(&new).await;
-        let big = new.models.coder;
         assert!(bed.store.claim(&big, &boot, "w", LEASE).await.unwrap().is_none());
         let claim = bed.claim(&boot).await.unwrap();
         let result = crate::work::initialized(1);

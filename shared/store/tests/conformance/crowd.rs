@@ -225,7 +225,7 @@ async fn execute(night: &Night, claim: &Claim, dice: &mut Dice) {
     for ordinal in journal.len() as u32..STEPS {
         let said = json!({ "fence": claim.fence, "chance": dice.throw(1 << 30) });
         let step = Step { output: said, ..step(ordinal) };
-        if night.store.record_step(&claim.job, claim.fence, &step).await.unwrap().is_err() {
+        if night.store.record_step(&claim.job, claim.fence, &step, &[]).await.unwrap().is_err() {
             return;
         }
         remember(night, claim, &step);
@@ -277,7 +277,7 @@ pub(crate) fn signed(claim: &Claim, dice: &mut Dice) -> JobResult {
     match &mut result {
         JobResult::Initialized(made) => made.project.name = claim.fence.to_string(),
         JobResult::Session(report) => report.note = claim.fence.to_string(),
-        JobResult::Verified(_) => {}
+        _ => {}
     }
     result
 }

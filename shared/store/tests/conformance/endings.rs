@@ -240,7 +240,7 @@ async fn words_of_programs_may_hold_anything() {
         let (task, claim, boot) = bed.claimed().await;
         let rubbish = "a\0b \u{1b}[31m 'quoted' \"é\" \u{fffe}";
         let step = nightforge_domain::Step { output: serde_json::json!(rubbish), ..crate::work::step(0) };
-        bed.store.record_step(&claim.job, claim.fence, &step).await.unwrap().unwrap();
+        bed.store.record_step(&claim.job, claim.fence, &step, &[]).await.unwrap().unwrap();
         assert_eq!(
             bed.store.journal(&claim.job).await.unwrap()[0].output,
             rubbish,

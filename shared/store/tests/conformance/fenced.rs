@@ -1,10 +1,12 @@
 //! A claim that is over can write nothing, whichever write it tries and however it was lost.
 
 use nightforge_domain::fault::FaultClass;
-use nightforge_domain::{BootId, TaskId};
+use nightforge_domain::research::SourceId;
+use nightforge_domain::{BootId, Event, JobNo, TaskId};
 use nightforge_store::{Claim, ExpiredLease, HandBack, Lost, Renewal, Store};
 
 use crate::bed::{Bed, on_every_database};
+use crate::sources::{hit, page};
 use crate::work::{LEASE, good_result, step};
 
 /// Tries every write of a claim; says which of them were not refused.
@@ -12,7 +14,9 @@ async fn writes_that_pass(store: &Store, claim: &Claim, boot: &BootId) -> Vec<&'
     let (job, fence) = (&claim.job, claim.fence);
     let why = HandBack { reason: "late".to_owned(), delay_ms: 0, infrastructure: true };
     let refused = [
-        ("record_step", store.record_step(job, fence, &step(1)).await.unwrap() == Err(Lost)),
+        ("record_step", store.record_step(job, fence, &step(1), &[told()]).await.unwrap() == Err(Lost)),
+        ("record_sources", store.record_sources(job, fence, &[hit("b")]).await.unwrap() == Err(Lost)),
+        ("record_page", store.record_page(job, fence, SourceId(1), &page("b")).await.unwrap() == Err(Lost)),
         ("finish", store.finish(job, fence, &good_result(&claim.spec)).await.unwrap() == Err(Lost)),
         ("hand_back", store.hand_back(job, fence, &why).await.unwrap() == Err(Lost)),
         ("fault", store.fault(job, fence, FaultClass::Truncated, "late", 0).await.unwrap() == Err(Lost)),
@@ -24,11 +28,24 @@ async fn writes_that_pass(store: &Store, claim: &Claim, boot: &BootId) -> Vec<&'
     refused.into_iter().filter(|(_, refused)| !refused).map(|(name, _)| name).collect()
 }
 
+/// An event that belongs to a step.
+pub(crate) fn told() -> Event {
+    let (tool, subject, outcome) = ("search".to_owned(), "tides".to_owned(), "1 hit".to_owned());
+    Event::ToolCalled { job: JobNo(1), tool, subject, outcome }
+}
+
+/// A claim with one journaled step and one source.
+async fn at_work(bed: &Bed) -> (TaskId, Claim, BootId) {
+    let (task, claim, boot) = bed.claimed().await;
+    bed.step(&claim, 0).await;
+    bed.store.record_sources(&claim.job, claim.fence, &[hit("a")]).await.unwrap().unwrap();
+    (task, claim, boot)
+}
+
 /// A claim with one journaled step, and what is done to it before it tries to write.
 async fn all_is_refused_after(lose: impl AsyncFn(&Bed, &TaskId, &Claim)) {
     on_every_database(async |bed| {
-        let (task, claim, boot) = bed.claimed().await;
-        bed.step(&claim, 0).await;
+        let (task, claim, boot) = at_work(bed).await;
         lose(bed, &task, &claim).await;
         bed.pass(5);
         let before = bed.everything().await;
@@ -111,10 +128,9 @@ async fn after_a_dead_letter_was_retried_while_its_old_worker_lived() {
 async fn a_live_claim_is_not_refused() {
     // Proof that the checks above can fail.
     on_every_database(async |bed| {
-        let (_, claim, boot) = bed.claimed().await;
-        bed.step(&claim, 0).await;
+        let (_, claim, boot) = at_work(bed).await;
         let passed = writes_that_pass(&bed.store, &claim, &boot).await;
-        assert_eq!(passed, ["record_step", "finish"]);
+        assert_eq!(passed, ["record_step", "record_sources", "record_page", "finish"]);
     })
     .await;
 }
@@ -139,15 +155,58 @@ async fn a_step_is_recorded_once_and_without_gap() {
         let (_, claim, _) = bed.claimed().await;
         bed.step(&claim, 0).await;
         let before = bed.everything().await;
-        let gap = bed.store.record_step(&claim.job, claim.fence, &step(2)).await.unwrap();
+        let gap = bed.store.record_step(&claim.job, claim.fence, &step(2), &[]).await.unwrap();
         assert_eq!(gap, Err(Lost));
         let another = nightforge_domain::Step { input_hash: "another".to_owned(), ..step(0) };
-        assert_eq!(bed.store.record_step(&claim.job, claim.fence, &another).await.unwrap(), Err(Lost));
-        let again = bed.store.record_step(&claim.job, claim.fence, &step(0)).await.unwrap();
+        assert_eq!(bed.store.record_step(&claim.job, claim.fence, &another, &[]).await.unwrap(), Err(Lost));
+        let again = bed.store.record_step(&claim.job, claim.fence, &step(0), &[]).await.unwrap();
         assert_eq!(again, Ok(()), "the answer to the first commit may have been lost");
         assert_eq!(bed.everything().await, before);
         bed.step(&claim, 1).await;
-        assert_eq!(bed.store.record_step(&claim.job, claim.fence, &step(0)).await.unwrap(), Err(Lost));
+        assert_eq!(bed.store.record_step(&claim.job, claim.fence, &step(0), &[]).await.unwrap(), Err(Lost));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_events_of_a_step_are_written_with_it_and_once() {
+    on_every_database(async |bed| {
+        let (task, claim, _) = bed.claimed().await;
+        let before = bed.events(&task).await;
+        let record = async |ordinal, events: &[Event]| {
+            bed.store.record_step(&claim.job, claim.fence, &step(ordinal), events).await.unwrap()
+        };
+        record(0, &[told(), told()]).await.unwrap();
+        let after = bed.events(&task).await;
+        assert_eq!(after, [before, vec!["tool-called".to_owned(); 2]].concat());
+        // The answer to the commit was lost, so the step is recorded again.
+        record(0, &[told(), told()]).await.unwrap();
+        assert_eq!(record(2, &[told()]).await, Err(Lost), "a gap");
+        assert_eq!(bed.events(&task).await, after);
+        record(1, &[]).await.unwrap();
+        assert_eq!(record(0, &[told()]).await, Err(Lost), "not the last one");
+        assert_eq!(bed.events(&task).await, after);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_its_event_there_is_no_step() {
+    on_every_database(async |bed| {
+        let (task, claim, _) = bed.claimed().await;
+        // The number that the event would get is taken.
+        let taken = format!("FROM events WHERE task_id = '{task}' AND type = 'in-the-way'");
+        bed.execute(&format!(
+            "INSERT INTO events (task_id, number, type, at, data)
+             SELECT id, next_event, 'in-the-way', 0, 'null' FROM tasks WHERE id = '{task}'"
+        ))
+        .await;
+        let before = bed.everything().await;
+        bed.store.record_step(&claim.job, claim.fence, &step(0), &[told()]).await.unwrap_err();
+        assert_eq!(bed.everything().await, before);
+        bed.execute(&format!("DELETE {taken}")).await;
+        bed.store.record_step(&claim.job, claim.fence, &step(0), &[told()]).await.unwrap().unwrap();
+        assert_eq!(bed.events(&task).await.last().unwrap(), "tool-called");
     })
     .await;
 }

@@ -6,6 +6,7 @@ use nightforge_store::{ExpiredLease, HandBack, Renewal};
 use proptest::prelude::*;
 
 use crate::bed::{Bed, on_every_database};
+use crate::fenced::told;
 use crate::reference::{Claim, Reference};
 use crate::work::{LEASE, answer, good_result, job, new_task, session_report, step};
 
@@ -180,7 +181,7 @@ impl<'a> Pair<'a> {
         match *op {
             Op::Step(_, off) => {
                 let ordinal = known.steps.saturating_add_signed(i32::from(off));
-                let recorded = store.record_step(&job, fence, &step(ordinal)).await.unwrap();
+                let recorded = store.record_step(&job, fence, &step(ordinal), &[told()]).await.unwrap();
                 assert_eq!(recorded.is_ok(), reference.record_step(claim, ordinal));
             }
             Op::Cut(_, from) => {

@@ -90,7 +90,7 @@ async fn an_error_names_the_column_that_cannot_be_read() {
     let tasks = async |bed: &Bed| bed.store.tasks(&TaskFilter::default()).await.unwrap_err();
     for (column, value) in [
         ("kind", "'dream'"),
-        ("models", "'{}'"),
+        ("models", "'{\"dreamer\":\"m\"}'"),
         ("limits", "'{\"max_dreams\":1}'"),
         ("state", "'rubbish'"),
         ("status", "'asleep'"),

@@ -166,6 +166,7 @@ impl Reference {
         let job = task.jobs.get_mut(&claim.job).unwrap();
         (job.steps, job.progress, job.deaths, job.infra_failures) = (ordinal + 1, true, 0, 0);
         job.recorders.push(claim.fence.0);
+        task.events.push("tool-called".to_owned());
         true
     }
 
@@ -313,8 +314,7 @@ impl Reference {
 
 impl Task {
     fn answer(&self, input: &Input, now: i64) -> Transition {
-        let facts =
-            ReportFacts { task: &self.id, objective: "", created_at: Millis(0), spent: Spent::default() };
+        let facts = ReportFacts::new(&self.id, "", Millis(0), Spent::default());
         let context = Context { limits: &self.limits, now: Millis(now), deadline: self.deadline, facts };
         next(&self.state, input, &context)
             .unwrap_or_else(|illegal| Transition::consuming_illegal(&self.state, &illegal))

@@ -27,23 +27,31 @@ pub(crate) fn new_task() -> NewTask {
         objective: Objective::try_from("Build a board.".to_owned()).unwrap(),
         owner: "ada".to_owned(),
         priority: Priority::default(),
-        models: AgentModels { initializer: model(), coder: model() },
+        models: AgentModels::same(&model()),
         limits: Limits { min_features: 1, ..Limits::default() },
         approve: false,
         deadline: None,
+        language: None,
+        previous: None,
         idempotency_key: None,
     }
+}
+
+/// A research task.
+pub(crate) fn new_research() -> NewTask {
+    let objective = Objective::try_from("Would a tide clock sell in Nassau?".to_owned()).unwrap();
+    NewTask { kind: Kind::Research, objective, limits: Limits::default(), ..new_task() }
 }
 
 /// What the pure machine answers.
 pub(crate) fn answer(pending: &Pending, now: Millis) -> Transition {
     let task = &pending.task;
-    let facts = ReportFacts {
-        task: &task.id,
-        objective: &task.objective,
-        created_at: task.created_at,
-        spent: nightforge_domain::build::Spent::default(),
-    };
+    let facts = ReportFacts::new(
+        &task.id,
+        &task.objective,
+        task.created_at,
+        nightforge_domain::build::Spent::default(),
+    );
     let context = Context { limits: &task.limits, now, deadline: task.deadline, facts };
     next(&task.state, &pending.input, &context)
         .unwrap_or_else(|illegal| Transition::consuming_illegal(&task.state, &illegal))
@@ -105,7 +113,7 @@ impl Bed {
     }
 
     pub(crate) async fn step(&self, claim: &Claim, ordinal: u32) {
-        self.store.record_step(&claim.job, claim.fence, &step(ordinal)).await.unwrap().unwrap();
+        self.store.record_step(&claim.job, claim.fence, &step(ordinal), &[]).await.unwrap().unwrap();
     }
 }
 
@@ -154,6 +162,7 @@ pub(crate) fn good_result(spec: &JobSpec) -> JobResult {
         JobSpec::Initialize { .. } => initialized(2),
         JobSpec::Code { feature, session, .. } => session_report(feature, *session, SessionOutcome::Passed),
         JobSpec::Verify { .. } => verified(&[]),
+        spec => unreachable!("the script of a research team answers for {}", spec.kind()),
     }
 }
 

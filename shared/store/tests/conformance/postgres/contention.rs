@@ -49,7 +49,8 @@ async fn work(store: Store, mut dice: Dice, writes: Arc<AtomicU64>, until: Insta
             continue;
         };
         store.renew(&boot, &[(claim.job.clone(), claim.fence)], LEASE).await.unwrap();
-        let _recorded_or_lost = store.record_step(&claim.job, claim.fence, &step(claim.steps)).await.unwrap();
+        let _recorded_or_lost =
+            store.record_step(&claim.job, claim.fence, &step(claim.steps), &[]).await.unwrap();
         let why = HandBack { reason: "next".to_owned(), delay_ms: 0, infrastructure: false };
         if dice.throw(4) == 0 {
             let result = good_result(&claim.spec);

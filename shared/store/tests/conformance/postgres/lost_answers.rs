@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nightforge_domain::fault::FaultClass;
+use nightforge_domain::research::SourceId;
 use nightforge_store::{DbClock, Ended, HandBack, Lost, Store, StoreError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::bed::Bed;
+use crate::fenced::told;
+use crate::sources::{hit, page};
 use crate::work::{LEASE, answer, good_result, model, new_task, step};
 
 /// A `Query` message with the word alone: type, length, text, NUL
@@ -143,9 +146,21 @@ async fn a_step_and_a_result_are_written_once() {
     let boot = wire.bed.process().await;
     let claim = wire.store.claim(&model(), &boot, "w", LEASE).await.unwrap().unwrap();
     wire.cut();
-    wire.assert_lost(&wire.store.record_step(&claim.job, claim.fence, &step(0)).await);
-    assert_eq!(wire.store.record_step(&claim.job, claim.fence, &step(0)).await.unwrap(), Ok(()));
+    wire.assert_lost(&wire.store.record_step(&claim.job, claim.fence, &step(0), &[told()]).await);
+    let again = wire.store.record_step(&claim.job, claim.fence, &step(0), &[told()]).await.unwrap();
+    assert_eq!(again, Ok(()));
     assert_eq!(wire.store.journal(&claim.job).await.unwrap().len(), 1);
+    let called = wire.bed.events(&task).await.into_iter().filter(|event| event == "tool-called").count();
+    assert_eq!(called, 1);
+    wire.cut();
+    wire.assert_lost(&wire.store.record_sources(&claim.job, claim.fence, &[hit("a")]).await);
+    let again = wire.store.record_sources(&claim.job, claim.fence, &[hit("a")]).await.unwrap().unwrap();
+    assert_eq!((again[0].source.id, again[0].is_new), (SourceId(1), true));
+    wire.cut();
+    wire.assert_lost(&wire.store.record_page(&claim.job, claim.fence, SourceId(1), &page("x")).await);
+    let again = wire.store.record_page(&claim.job, claim.fence, SourceId(1), &page("x")).await.unwrap();
+    assert_eq!(again.unwrap().text.as_deref(), Some("x"));
+    assert_eq!(wire.store.sources(&task).await.unwrap().len(), 1);
     let result = good_result(&claim.spec);
     wire.cut();
     wire.assert_lost(&wire.store.finish(&claim.job, claim.fence, &result).await);

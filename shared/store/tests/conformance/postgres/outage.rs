@@ -169,7 +169,7 @@ async fn execute(night: &Night, claim: &Claim, dice: &mut Dice) {
     for ordinal in recorded..3 {
         let mut step = step(ordinal);
         step.output = serde_json::json!({ "fence": claim.fence });
-        let write = async || night.store.record_step(&claim.job, claim.fence, &step).await;
+        let write = async || night.store.record_step(&claim.job, claim.fence, &step, &[]).await;
         if night.insist(write).await.is_err() {
             return;
         }
