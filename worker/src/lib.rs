@@ -5,9 +5,12 @@ mod build;
 mod engine;
 mod jobs;
 pub mod project;
+mod prompts;
+mod research;
 mod retention;
 pub mod sandbox;
 pub mod tools;
 
 pub use branch::repository_path;
 pub use engine::{SandboxRule, WorkerConfig, run};
+pub use research::SearchSetup;

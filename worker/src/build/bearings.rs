@@ -7,8 +7,8 @@ use nightforge_llm::estimate_tokens;
 use serde_json::json;
 
 use super::progress::{PROGRESS, one_line};
-use super::prompts::Prompt;
 use super::workspace::Workspace;
+use crate::prompts::Prompt;
 
 /// The whole message fits into so many tokens.
 const MAX_TOKENS: u64 = 3_000;

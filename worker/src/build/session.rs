@@ -13,12 +13,12 @@ use super::bearings::{self, Facts};
 use super::conversation::Conversation;
 use super::init_script;
 use super::progress::one_line;
-use super::prompts::{Prompt, version};
 use super::repetition::{Calls, Repetition};
 use super::runner::Runner;
 use super::toolbox::{Before, End, ToolOutcome, Toolbox};
 use super::workspace::Workspace;
 use crate::engine::{Failure, JobContext};
+use crate::prompts::{Prompt, version};
 
 /// Refusals of the gate before a session is given up: its agent does not see what is wrong.
 const MAX_REFUSALS: u32 = 6;

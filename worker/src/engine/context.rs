@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nightforge_domain::{Millis, Step};
+use nightforge_domain::{Event, JobSpec, Kind, Millis, Step};
 use nightforge_llm::{Sampling, TimeLimits};
 use nightforge_store::{Claim, Store};
 use serde::Serialize;
@@ -15,7 +15,11 @@ use tokio::sync::watch;
 
 use super::endpoint::Endpoint;
 use super::slots::SlotHolder;
+use super::working_time::WorkingTime;
 use super::{Failure, Interruption, Workshop};
+
+/// Tokens of an answer of a research agent, at most.
+const MAX_TEAM_ANSWER_TOKENS: u32 = 4_096;
 
 /// One execution of one job.
 pub(crate) struct JobContext {
@@ -28,8 +32,10 @@ pub(crate) struct JobContext {
     pub(super) sampling: Sampling,
     pub(super) time_limits: TimeLimits,
     pub(super) signal: watch::Receiver<Option<Interruption>>,
-    /// Time of the step in flight in which it waited for a slot: another job's time, not its own.
-    pub(super) waited: Duration,
+    /// Of the step in flight.
+    pub(super) time: WorkingTime,
+    /// What the job's steps may take together; `None` for jobs that count in other ways.
+    budget: Option<Duration>,
     progress: Progress,
     journal: Vec<Step>,
     next: u32,
@@ -58,6 +64,7 @@ impl JobContext {
         progress: Progress,
     ) -> Result<Self, Failure> {
         let journal = workshop.store.journal(&claim.job).await?;
+        let budget = time_left_ms(&claim.spec).map(|left| Duration::from_millis(left.max(0) as u64));
         Ok(Self {
             claim,
             store: workshop.store.clone(),
@@ -66,7 +73,8 @@ impl JobContext {
             sampling: workshop.sampling.clone(),
             time_limits: workshop.time_limits.clone(),
             signal,
-            waited: Duration::ZERO,
+            time: WorkingTime::new(),
+            budget,
             progress,
             journal,
             next: 0,
@@ -85,7 +93,18 @@ impl JobContext {
         let client = &self.endpoint.client;
         let server = client.server().unwrap_or(nightforge_llm::ServerKind::Other);
         let context = client.context_tokens();
-        context.map_or(0, |context| nightforge_llm::prompt_budget(context, self.sampling.max_tokens, server))
+        context.map_or(0, |context| nightforge_llm::prompt_budget(context, self.answer_tokens(), server))
+    }
+
+    /// Tokens that one answer may have: as configured, which is for code; the team's answers are short, and leave three
+    /// quarters of a small context to what they are about.
+    pub(super) fn answer_tokens(&self) -> u32 {
+        let configured = self.sampling.max_tokens;
+        if self.claim.task.kind != Kind::Research {
+            return configured;
+        }
+        let quarter = self.endpoint.client.context_tokens().map_or(u64::MAX, |context| context / 4);
+        configured.min(MAX_TEAM_ANSWER_TOKENS).min(u32::try_from(quarter).unwrap_or(u32::MAX))
     }
 
     /// The ordinal of the next step.
@@ -110,6 +129,24 @@ impl JobContext {
         T: Serialize + DeserializeOwned,
         F: AsyncFnOnce(&mut Self) -> Result<T, Failure>,
     {
+        self.step_told(name, inputs, async |context| Ok((run(context).await?, Vec::new()))).await
+    }
+
+    /// As [`JobContext::step`], with entries for the task's log. They are written in the transaction that records the
+    /// step, so once, however often the job is claimed.
+    ///
+    /// # Errors
+    /// As those of [`JobContext::step`].
+    pub(crate) async fn step_told<T, F>(
+        &mut self,
+        name: &str,
+        inputs: &impl Serialize,
+        run: F,
+    ) -> Result<T, Failure>
+    where
+        T: Serialize + DeserializeOwned,
+        F: AsyncFnOnce(&mut Self) -> Result<(T, Vec<Event>), Failure>,
+    {
         let ordinal = self.next;
         let hash = hash(name, inputs)?;
         if let Some(recorded) = self.journal.get(ordinal as usize) {
@@ -123,22 +160,75 @@ impl JobContext {
             }
         }
         self.check_interruption()?;
-        let started = Instant::now();
-        self.waited = Duration::ZERO;
-        let output = run(self).await?;
+        self.time.begin();
+        let (output, events) = self.within_budget(run).await?;
         let step = Step {
             ordinal,
             name: name.to_owned(),
             input_hash: hash,
             output: serde_json::to_value(&output).map_err(anyhow::Error::new)?,
-            duration_ms: started.elapsed().saturating_sub(self.waited).as_millis() as i64,
+            duration_ms: self.time.worked().as_millis() as i64,
             at: Millis(0),
         };
-        self.record(&step).await?;
+        self.record(&step, &events).await?;
         self.progress.0.store(true, Ordering::Release);
         self.next += 1;
         self.spent_ms += step.duration_ms;
         Ok(output)
+    }
+
+    /// Whether the journal's next step is this one.
+    ///
+    /// # Errors
+    /// Inputs that can't be hashed.
+    pub(crate) fn is_recorded_next(&self, name: &str, inputs: &impl Serialize) -> Result<bool, Failure> {
+        let hash = hash(name, inputs)?;
+        Ok(self.journal.get(self.next as usize).is_some_and(|step| step.input_hash == hash))
+    }
+
+    /// Working time that the task has left for this job now; `None` where it is not limited.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        let spent = Duration::from_millis(self.spent_ms.max(0) as u64);
+        self.budget.map(|budget| budget.saturating_sub(spent + self.time.worked()))
+    }
+
+    /// The end of a job whose task has no working time left.
+    pub(super) fn out_of_time(&self) -> Failure {
+        let step_ms = self.time.worked().as_millis() as i64;
+        // Never less than what was left, or the task would go on with the rest.
+        let least_ms = self.budget.map_or(0, |budget| budget.as_millis() as i64);
+        Failure::OutOfTime { working_ms: (self.spent_ms + step_ms).max(least_ms) }
+    }
+
+    /// Runs a step to its end, or until the task's working time is over; then what it does is dropped.
+    async fn within_budget<T>(
+        &mut self,
+        run: impl AsyncFnOnce(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let Some(left) = self.time_left() else {
+            return run(self).await;
+        };
+        if left.is_zero() {
+            return Err(self.out_of_time());
+        }
+        let time = self.time.clone();
+        let ended = tokio::select! {
+            biased;
+            ended = run(self) => Some(ended),
+            () = time.until(left) => None,
+        };
+        ended.unwrap_or_else(|| Err(self.out_of_time()))
+    }
+
+    /// A fenced write that is tried again while the database fails and the lease holds.
+    ///
+    /// # Errors
+    /// [`Interruption::Lost`] when the claim is over.
+    pub(crate) async fn fenced<T, W>(&self, write: impl Fn(Store, Claim) -> W) -> Result<T, Failure>
+    where
+        W: Future<Output = nightforge_store::Fenced<T>>,
+    {
+        retrying(&self.signal, || write(self.store.clone(), self.claim.clone())).await
     }
 
     /// What the execution has been told, if anything.
@@ -158,9 +248,9 @@ impl JobContext {
     }
 
     /// A step that is done must not be lost to a passing fault of the database: while the lease holds, try again.
-    async fn record(&self, step: &Step) -> Result<(), Failure> {
+    async fn record(&self, step: &Step, events: &[Event]) -> Result<(), Failure> {
         let claim = &self.claim;
-        retrying(&self.signal, || self.store.record_step(&claim.job, claim.fence, step)).await
+        retrying(&self.signal, || self.store.record_step(&claim.job, claim.fence, step, events)).await
     }
 }
 
@@ -197,6 +287,17 @@ async fn lost(mut signal: watch::Receiver<Option<Interruption>>) {
     if told.is_err() {
         // Nobody watches the lease any more; whoever held it decides.
         std::future::pending::<()>().await;
+    }
+}
+
+/// What is left of a task's working time, for jobs that are held to it.
+fn time_left_ms(spec: &JobSpec) -> Option<i64> {
+    match spec {
+        JobSpec::Manage { time_left_ms, .. }
+        | JobSpec::Research { time_left_ms, .. }
+        | JobSpec::Review { time_left_ms, .. }
+        | JobSpec::Synthesize { time_left_ms } => Some(*time_left_ms),
+        JobSpec::Initialize { .. } | JobSpec::Code { .. } | JobSpec::Verify { .. } => None,
     }
 }
 

@@ -18,11 +18,15 @@ use super::endpoint::Endpoint;
 use super::lease::Lease;
 use super::slots::Slots;
 use super::{Failure, Interruption};
+use crate::research::SearchSetup;
 use crate::sandbox::Sandbox;
 use crate::{branch, jobs};
 
 /// Failures in a row at one step before a job is a dead letter although nothing was counted.
 const POISON_AFTER: u32 = 5;
+
+/// However long a search back-end wants to be left alone, its jobs look again after this.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// What all executions of a worker share.
 pub(crate) struct Workshop {
@@ -34,6 +38,7 @@ pub(crate) struct Workshop {
     pub(crate) time_limits: TimeLimits,
     pub(crate) data: PathBuf,
     pub(crate) sandbox: Sandbox,
+    pub(crate) search: Option<Arc<SearchSetup>>,
 }
 
 /// Whether the server itself calls the request wrong, before any model has looked at it.
@@ -118,6 +123,11 @@ impl Execution {
             Err(Failure::Model(error)) => {
                 self.model_failed(error.class, &error.message, error.retry_after).await
             }
+            Err(Failure::OutOfTime { working_ms }) => self.finish(&JobResult::OutOfTime { working_ms }).await,
+            Err(Failure::Unavailable { reason, retry_after }) => {
+                let asked = retry_after.map_or(0, |wait| wait.min(LONGEST_RETRY_AFTER).as_millis() as i64);
+                self.hand_back(&reason, backoff_ms(self.failures()).max(asked), true).await
+            }
             Err(Failure::Fault { class, reason }) => self.model_failed(class, &reason, None).await,
             Err(Failure::Machine(error)) => {
                 let reason = format!("{error:#}");
@@ -150,7 +160,7 @@ impl Execution {
         let head = match result {
             JobResult::Initialized(made) => Some(&made.head),
             JobResult::Session(report) => Some(&report.head),
-            JobResult::Verified(_) => None,
+            _ => None,
         };
         if let Some(head) = head {
             let (data, task, head) = (self.workshop.data.clone(), self.claim.job.task.clone(), head.clone());

@@ -1,5 +1,7 @@
 //! How an execution ends without a result.
 
+use std::time::Duration;
+
 use nightforge_domain::fault::FaultClass;
 use nightforge_llm::CallError;
 use nightforge_store::{Lost, StoreError};
@@ -38,6 +40,20 @@ pub(crate) enum Failure {
         class: FaultClass,
         /// In words.
         reason: String,
+    },
+    /// What the job needs beside its model could not answer. Not counted; the model's endpoint has no part in it.
+    #[error("unavailable: {reason}")]
+    Unavailable {
+        /// What was asked, what came back, what to do.
+        reason: String,
+        /// How long it asked to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The task's working time was over; a result of its own, and no fault.
+    #[error("the task's working time was over")]
+    OutOfTime {
+        /// What this job used of it.
+        working_ms: i64,
     },
     /// The database failed, or could not be reached: never the job's doing.
     #[error("the state of record: {0}")]

@@ -11,6 +11,7 @@ mod slots;
 #[cfg(test)]
 pub(crate) mod tests;
 mod worker;
+mod working_time;
 
 pub(crate) use context::JobContext;
 pub(crate) use execution::Workshop;

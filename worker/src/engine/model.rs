@@ -1,9 +1,12 @@
 //! Model calls of a job: a slot, a seed that a replay would repeat, and a ledger entry for every wire call.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nightforge_domain::contract::Contract;
-use nightforge_llm::{CallObserver, CallOutcome, CallRecord, Message, StructuredRequest, TimeLimits};
+use nightforge_domain::fault::FaultClass;
+use nightforge_llm::{
+    CallError, CallObserver, CallOutcome, CallRecord, Message, StructuredRequest, TimeLimits,
+};
 use nightforge_store::{LedgerEntry, Store, fresh_call_id};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -23,40 +26,64 @@ impl JobContext {
     /// # Errors
     /// [`Failure::Model`] with the class of what went wrong.
     pub(crate) async fn ask<T: Contract>(&mut self, messages: Vec<Message>) -> Result<T, Failure> {
-        let whole = Duration::from_millis(self.claim.task.limits.agent_timeout_ms);
-        let limits = TimeLimits { whole, ..self.time_limits.clone() };
+        Ok(self.ask_counted(messages).await?.0)
+    }
+
+    /// As [`JobContext::ask`], with the number of re-asks that it took.
+    pub(crate) async fn ask_counted<T: Contract>(
+        &mut self,
+        messages: Vec<Message>,
+    ) -> Result<(T, u32), Failure> {
         let mut request = StructuredRequest::new(messages);
-        request.sampling = nightforge_llm::Sampling { seed: self.seed(), ..self.sampling.clone() };
+        request.sampling = nightforge_llm::Sampling {
+            seed: self.seed(),
+            max_tokens: self.answer_tokens(),
+            ..self.sampling.clone()
+        };
         request.max_reasks = self.claim.task.limits.max_retries;
         let (observer, booked) = self.book_calls();
         let slot = self.slot().await?;
         request.slot = slot.number();
         self.endpoint.check_before_call().await.map_err(Failure::NotAsked)?;
+        let mut whole = Duration::from_millis(self.claim.task.limits.agent_timeout_ms);
+        if let Some(left) = self.time_left() {
+            whole = whole.min(left);
+        }
+        let limits = TimeLimits { whole, ..self.time_limits.clone() };
         let answer = self.endpoint.client.structured::<T>(&request, &limits, &observer).await;
         drop(slot);
         drop(observer);
         if booked.await.is_err() {
             tracing::error!(job.id = %self.claim.job, "booking model calls ended early");
         }
-        let answer = answer?;
+        let answer = answer.map_err(|error| self.judged(error))?;
         self.endpoint.served();
-        Ok(answer.value)
+        Ok((answer.value, answer.reasks))
+    }
+
+    /// A call that the task's own time has ended is no fault of its model or its server.
+    fn judged(&self, error: CallError) -> Failure {
+        let is_cut = matches!(error.class, FaultClass::TimedOut | FaultClass::Stalled);
+        match self.time_left() {
+            Some(left) if is_cut && left.is_zero() => self.out_of_time(),
+            _ => Failure::Model(error),
+        }
     }
 
     /// Waits for a slot, unless the execution has to end first: a call that has not begun is not begun then.
     async fn slot(&mut self) -> Result<SlotGuard, Failure> {
-        let started = Instant::now();
         let mut signal = self.signal.clone();
-        let slot = tokio::select! {
-            biased;
-            Ok(told) = signal.wait_for(Option::is_some) => Err(*told),
-            slot = self.slots.acquire() => Ok(slot),
+        let waiting = async {
+            tokio::select! {
+                biased;
+                Ok(told) = signal.wait_for(Option::is_some) => Err(*told),
+                slot = self.slots.acquire() => Ok(slot),
+            }
         };
-        self.waited += started.elapsed();
-        match slot {
-            Ok(slot) => Ok(slot),
-            Err(told) => Err(Failure::Interrupted(told.unwrap_or(Interruption::Draining))),
-        }
+        self.time
+            .without(waiting)
+            .await
+            .map_err(|told| Failure::Interrupted(told.unwrap_or(Interruption::Draining)))
     }
 
     /// The same step of the same claim asks with the same seed.

@@ -7,3 +7,4 @@ mod leases;
 pub(crate) mod model;
 mod outages;
 mod workers;
+mod working_time;

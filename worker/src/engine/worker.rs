@@ -18,6 +18,7 @@ use super::execution::{Execution, Workshop};
 use super::lease::{Lease, Leases};
 use super::poll;
 use super::slots::Slots;
+use crate::research::SearchSetup;
 use crate::sandbox::Sandbox;
 use crate::{branch, retention};
 
@@ -70,6 +71,8 @@ pub struct WorkerConfig {
     pub sticky: Duration,
     /// How long a step in flight may take at shutdown. Default 30 s.
     pub grace: Duration,
+    /// Where research looks for sources. Without it, research jobs of the Researcher are handed back. Default none.
+    pub search: Option<Arc<SearchSetup>>,
     /// Whether jobs are noticed by polling, because no bell of the scheduler arrives. Default false.
     pub polls: bool,
 }
@@ -92,6 +95,7 @@ impl WorkerConfig {
             lease: Duration::from_secs(15),
             sticky: Duration::from_secs(1),
             grace: Duration::from_secs(30),
+            search: None,
             polls: false,
         }
     }
@@ -133,6 +137,7 @@ pub async fn run(
         time_limits: config.time_limits.clone(),
         data: config.data.clone(),
         sandbox,
+        search: config.search.clone(),
     });
     let background = CancellationToken::new();
     let _stop_background = background.clone().drop_guard();

@@ -15,10 +15,11 @@ use serde_json::json;
 
 use self::checks::{command_problem, file_problem, normalised, pattern_problem};
 use crate::build::{
-    FEATURE_LIST, INIT_SCRIPT, InitRun, PROGRESS, Prompt, Runner, Workspace, first_entry, one_line, programs,
-    run_twice, version,
+    FEATURE_LIST, INIT_SCRIPT, InitRun, PROGRESS, Runner, Workspace, first_entry, one_line, programs,
+    run_twice,
 };
 use crate::engine::{Failure, JobContext, Workshop};
+use crate::prompts::{Prompt, version};
 use crate::tools::Files;
 
 /// Features that are shown when the first files are asked for: they fix names that the files must keep.

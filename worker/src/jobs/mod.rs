@@ -2,6 +2,10 @@
 
 mod code;
 mod initialize;
+mod manage;
+mod research;
+mod review;
+mod synthesize;
 mod verify;
 
 use nightforge_domain::{JobResult, JobSpec};
@@ -21,5 +25,21 @@ pub(crate) async fn run(workshop: &Workshop, context: &mut JobContext) -> Result
             code::run(workshop, context, &feature, session, attempt, &base).await.map(JobResult::Session)
         }
         JobSpec::Verify { head } => verify::run(workshop, context, &head).await.map(JobResult::Verified),
+        JobSpec::Manage { iteration, .. } => {
+            let decision = manage::run(context, iteration).await?;
+            Ok(JobResult::Decided { decision, working_ms: context.spent_ms() })
+        }
+        JobSpec::Research { subtask, .. } => {
+            let report = research::run(workshop, context, subtask).await?;
+            Ok(JobResult::Researched { report, working_ms: context.spent_ms() })
+        }
+        JobSpec::Review { review, .. } => {
+            let (review, shown) = review::run(context, review).await?;
+            Ok(JobResult::Reviewed { review, shown, working_ms: context.spent_ms() })
+        }
+        JobSpec::Synthesize { .. } => {
+            let synthesis = synthesize::run(context).await?;
+            Ok(JobResult::Synthesized { synthesis, working_ms: context.spent_ms() })
+        }
     }
 }

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use nightforge_llm::estimate_tokens;
 use serde_json::json;
 
-use crate::build::prompts::{Prompt, version};
+use crate::prompts::{Prompt, version};
 
 fn shown(prompt: Prompt, variables: serde_json::Value) -> String {
     prompt.render(variables).unwrap()

@@ -72,10 +72,12 @@ impl Bed {
             objective: Objective::try_from("Build a board.".to_owned()).unwrap(),
             owner: "ada".to_owned(),
             priority: Priority::default(),
-            models: AgentModels { initializer: model_name(), coder: model_name() },
+            models: AgentModels::same(&model_name()),
             limits,
             approve: false,
             deadline: None,
+            language: None,
+            previous: None,
             idempotency_key: None,
         };
         let task = self.store.submit(&new).await.unwrap().task;
@@ -123,6 +125,7 @@ impl Bed {
             time_limits: TimeLimits::default(),
             data: self.data.path().to_owned(),
             sandbox: Sandbox::detect().unwrap(),
+            search: None,
         })
     }
 

@@ -127,8 +127,8 @@ async fn time_is_counted_over_claims_and_without_the_wait_for_a_slot() {
     let claim = bed.claimed().await;
     let (mut context, _signal) = bed.context(claim.clone()).await;
     let slow = async |context: &mut JobContext| {
-        tokio::time::sleep(Duration::from_millis(120)).await;
-        context.waited = Duration::from_millis(100);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        context.time.without(tokio::time::sleep(Duration::from_millis(100))).await;
         Ok("done".to_owned())
     };
     context.step("model", &"a", slow).await.unwrap();

@@ -19,10 +19,20 @@ pub(crate) enum Prompt {
     InitializerInitScript,
     CoderSystem,
     CoderBearings,
+    ManagerSystem,
+    ManagerDecide,
+    ResearcherQueriesSystem,
+    ResearcherQueries,
+    ResearcherReportSystem,
+    ResearcherReport,
+    CriticSystem,
+    CriticReview,
+    SynthesizerSystem,
+    SynthesizerAnswer,
 }
 
 impl Prompt {
-    pub(super) const ALL: [Prompt; 7] = [
+    pub(crate) const ALL: [Prompt; 17] = [
         Prompt::InitializerSystem,
         Prompt::InitializerPlan,
         Prompt::InitializerFeatures,
@@ -30,6 +40,16 @@ impl Prompt {
         Prompt::InitializerInitScript,
         Prompt::CoderSystem,
         Prompt::CoderBearings,
+        Prompt::ManagerSystem,
+        Prompt::ManagerDecide,
+        Prompt::ResearcherQueriesSystem,
+        Prompt::ResearcherQueries,
+        Prompt::ResearcherReportSystem,
+        Prompt::ResearcherReport,
+        Prompt::CriticSystem,
+        Prompt::CriticReview,
+        Prompt::SynthesizerSystem,
+        Prompt::SynthesizerAnswer,
     ];
 
     fn name(self) -> &'static str {
@@ -41,18 +61,38 @@ impl Prompt {
             Prompt::InitializerInitScript => "initializer/init_script.md",
             Prompt::CoderSystem => "coder/system.md",
             Prompt::CoderBearings => "coder/bearings.md",
+            Prompt::ManagerSystem => "manager/system.md",
+            Prompt::ManagerDecide => "manager/decide.md",
+            Prompt::ResearcherQueriesSystem => "researcher/queries_system.md",
+            Prompt::ResearcherQueries => "researcher/queries.md",
+            Prompt::ResearcherReportSystem => "researcher/report_system.md",
+            Prompt::ResearcherReport => "researcher/report.md",
+            Prompt::CriticSystem => "critic/system.md",
+            Prompt::CriticReview => "critic/review.md",
+            Prompt::SynthesizerSystem => "synthesizer/system.md",
+            Prompt::SynthesizerAnswer => "synthesizer/answer.md",
         }
     }
 
-    pub(super) fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
-            Prompt::InitializerSystem => include_str!("../../../prompts/initializer/system.md"),
-            Prompt::InitializerPlan => include_str!("../../../prompts/initializer/plan.md"),
-            Prompt::InitializerFeatures => include_str!("../../../prompts/initializer/features.md"),
-            Prompt::InitializerFile => include_str!("../../../prompts/initializer/file.md"),
-            Prompt::InitializerInitScript => include_str!("../../../prompts/initializer/init_script.md"),
-            Prompt::CoderSystem => include_str!("../../../prompts/coder/system.md"),
-            Prompt::CoderBearings => include_str!("../../../prompts/coder/bearings.md"),
+            Prompt::InitializerSystem => include_str!("../../prompts/initializer/system.md"),
+            Prompt::InitializerPlan => include_str!("../../prompts/initializer/plan.md"),
+            Prompt::InitializerFeatures => include_str!("../../prompts/initializer/features.md"),
+            Prompt::InitializerFile => include_str!("../../prompts/initializer/file.md"),
+            Prompt::InitializerInitScript => include_str!("../../prompts/initializer/init_script.md"),
+            Prompt::CoderSystem => include_str!("../../prompts/coder/system.md"),
+            Prompt::CoderBearings => include_str!("../../prompts/coder/bearings.md"),
+            Prompt::ManagerSystem => include_str!("../../prompts/manager/system.md"),
+            Prompt::ManagerDecide => include_str!("../../prompts/manager/decide.md"),
+            Prompt::ResearcherQueriesSystem => include_str!("../../prompts/researcher/queries_system.md"),
+            Prompt::ResearcherQueries => include_str!("../../prompts/researcher/queries.md"),
+            Prompt::ResearcherReportSystem => include_str!("../../prompts/researcher/report_system.md"),
+            Prompt::ResearcherReport => include_str!("../../prompts/researcher/report.md"),
+            Prompt::CriticSystem => include_str!("../../prompts/critic/system.md"),
+            Prompt::CriticReview => include_str!("../../prompts/critic/review.md"),
+            Prompt::SynthesizerSystem => include_str!("../../prompts/synthesizer/system.md"),
+            Prompt::SynthesizerAnswer => include_str!("../../prompts/synthesizer/answer.md"),
         }
     }
 
@@ -72,7 +112,7 @@ impl Prompt {
     }
 
     /// What the template names.
-    pub(super) fn variables(self) -> HashSet<String> {
+    pub(crate) fn variables(self) -> HashSet<String> {
         let template = ENVIRONMENT.get_template(self.name()).expect("every prompt was added below");
         template.undeclared_variables(false)
     }

@@ -1,0 +1,121 @@
+//! Which pages a researcher reads: code picks them, no model and no page does.
+
+use std::collections::HashMap;
+
+use nightforge_domain::research::{Source, SourceId, SourceStatus};
+use url::Url;
+
+/// Pages of one assignment.
+const MAX_PAGES: usize = 4;
+
+/// Pages of one host, while others have something to offer.
+const MAX_OF_HOST: usize = 2;
+
+/// The hits of several queries as one ranking: the best of each, the second of each, and so on, each once.
+pub(crate) fn ranking(queries: &[Vec<SourceId>]) -> Vec<SourceId> {
+    let deepest = queries.iter().map(Vec::len).max().unwrap_or(0);
+    let mut ranking = Vec::new();
+    for rank in 0..deepest {
+        for id in queries.iter().filter_map(|query| query.get(rank)) {
+            if !ranking.contains(id) {
+                ranking.push(*id);
+            }
+        }
+    }
+    ranking
+}
+
+/// The pages to read, in order: those that the user named, then the best hits; none that was read before, or tried.
+pub(super) fn to_read(given: &[SourceId], ranking: &[SourceId], sources: &[Source]) -> Vec<SourceId> {
+    let of =
+        |id: &SourceId| sources.iter().find(|source| source.id == *id).filter(|source| is_unread(source));
+    let mut pages: Vec<SourceId> = Vec::new();
+    let mut hosts: HashMap<String, usize> = HashMap::new();
+    for (ids, most_of_host) in [(given, MAX_PAGES), (ranking, MAX_OF_HOST), (ranking, MAX_PAGES)] {
+        for source in ids.iter().filter_map(of) {
+            let of_host = hosts.entry(host(&source.url)).or_default();
+            if pages.len() < MAX_PAGES && *of_host < most_of_host && !pages.contains(&source.id) {
+                *of_host += 1;
+                pages.push(source.id);
+            }
+        }
+    }
+    pages
+}
+
+/// Whether there is a page behind it that nobody has read or tried to read.
+fn is_unread(source: &Source) -> bool {
+    let has_page = ["http://", "https://", "demo://"]
+        .iter()
+        .any(|scheme| source.url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    has_page && source.status == SourceStatus::Found && source.text.is_none()
+}
+
+/// Whose machine would be asked. The demo's documents are no host's: each stands for one of its own.
+fn host(url: &str) -> String {
+    let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    parsed.and_then(|url| url.host_str().map(str::to_lowercase)).unwrap_or_else(|| url.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use nightforge_domain::Millis;
+
+    use super::*;
+
+    fn source(number: u32, url: &str) -> Source {
+        Source {
+            id: SourceId(number),
+            url: url.to_owned(),
+            title: "t".to_owned(),
+            snippet: "s".to_owned(),
+            text: None,
+            sha256: None,
+            tool: "searxng".to_owned(),
+            is_demo: false,
+            status: SourceStatus::Found,
+            note: None,
+            published: None,
+            at: Millis(0),
+        }
+    }
+
+    fn ids(numbers: &[u32]) -> Vec<SourceId> {
+        numbers.iter().map(|number| SourceId(*number)).collect()
+    }
+
+    #[test]
+    fn queries_take_turns() {
+        let ranking = ranking(&[ids(&[1, 2, 3]), ids(&[4, 1]), ids(&[])]);
+        assert_eq!(ranking, ids(&[1, 4, 2, 3]));
+    }
+
+    #[test]
+    fn two_pages_of_a_host_while_others_have_something() {
+        let sources: Vec<Source> = [
+            "https://a.example/1",
+            "https://A.example/2",
+            "https://a.example/3",
+            "https://b.example/",
+            "https://a.example/4",
+        ]
+        .into_iter()
+        .zip(1..)
+        .map(|(url, number)| source(number, url))
+        .collect();
+        assert_eq!(to_read(&[], &ids(&[1, 2, 3, 4, 5]), &sources), ids(&[1, 2, 4, 3]));
+    }
+
+    #[test]
+    fn what_the_user_named_comes_first_and_nothing_is_read_twice() {
+        let mut sources: Vec<Source> =
+            (1..=8).map(|number| source(number, &format!("https://h{number}.example/"))).collect();
+        sources[1].status = SourceStatus::Read;
+        sources[2].status = SourceStatus::Unreachable;
+        sources[3].status = SourceStatus::Placeholder;
+        sources[4].url = "notes/plan.md#L1-L9".to_owned();
+        let ranked = ids(&[1, 2, 3, 4, 5, 6]);
+        assert_eq!(to_read(&ids(&[8, 2]), &ranked, &sources), ids(&[8, 1, 6]));
+        assert_eq!(to_read(&ids(&[8, 7, 6, 1, 2]), &ranked, &sources), ids(&[8, 7, 6, 1]), "four at most");
+    }
+}
