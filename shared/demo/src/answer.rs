@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::OBJECTIVE;
 use crate::question::{Question, Turn};
+use crate::research;
 use crate::script::{self, Feature, project};
 
 /// The answer's JSON.
@@ -18,6 +19,7 @@ pub(crate) fn answer(question: &Question) -> String {
         Question::FirstFile(file) => json(file),
         Question::Action(turn) => json(&action(turn)),
         Question::ModeProbe => json(&mode_probe()),
+        Question::Research(call) => research::answer(call),
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) async fn completions(State(record): State<Arc<Record>>, body: Bytes) 
     // What is planned is meant for the work, not for the small call before it.
     let misbehaviour = match request.contract {
         ContractName::ModeProbe => None,
-        _ => record.next_misbehaviour(),
+        contract => record.next_misbehaviour(contract),
     };
     if let Some(refusal) = misbehaviour.and_then(Misbehaviour::refusal) {
         return refusal;
@@ -65,6 +65,9 @@ pub(crate) async fn completions(State(record): State<Arc<Record>>, body: Bytes) 
     };
     match (misbehaviour, request.stream) {
         (Some(Misbehaviour::Hang), streamed) => body_of(streamed, hang(occupied)),
+        (Some(Misbehaviour::Endless), streamed) => {
+            body_of(streamed, endless(&completion, streamed, occupied))
+        }
         (Some(Misbehaviour::CutStream), streamed) => {
             let events = if streamed { completion.events() } else { vec![completion.whole().to_string()] };
             body_of(streamed, cut(events, pace, occupied))
@@ -114,6 +117,18 @@ fn hang(occupied: Occupied) -> Body {
     Body::from_stream(stream::unfold(occupied, |occupied| async move {
         std::future::pending::<()>().await;
         Some((Ok::<_, io::Error>(Bytes::new()), occupied))
+    }))
+}
+
+/// Between two pieces of an answer that never ends.
+const ENDLESS_PAUSE: Duration = Duration::from_millis(10);
+
+/// A piece and another one, for as long as the client listens. Not streamed, it is white space before a body.
+fn endless(completion: &Completion, is_streamed: bool, occupied: Occupied) -> Body {
+    let piece = if is_streamed { completion.piece("and so on ") } else { " ".to_owned() };
+    Body::from_stream(stream::unfold((piece, occupied), |(piece, occupied)| async move {
+        tokio::time::sleep(ENDLESS_PAUSE).await;
+        Some((Ok::<_, io::Error>(Bytes::from(piece.clone())), (piece, occupied)))
     }))
 }
 

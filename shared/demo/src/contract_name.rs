@@ -1,5 +1,8 @@
 //! The contracts that the script can answer in, by the names that requests carry.
 
+use nightforge_domain::contract::research::{
+    CriticReview, FinalSynthesis, ManagerDecision, ResearchQueries, ResearchReport,
+};
 use nightforge_domain::contract::{
     CodingAction, Contract, FeatureBatch, FirstFile, InitScript, ModeProbe, ProjectPlan,
 };
@@ -13,16 +16,26 @@ pub(crate) enum ContractName {
     FirstFile,
     CodingAction,
     ModeProbe,
+    ManagerDecision,
+    ResearchQueries,
+    ResearchReport,
+    CriticReview,
+    FinalSynthesis,
 }
 
 impl ContractName {
-    const ALL: [ContractName; 6] = [
+    const ALL: [ContractName; 11] = [
         ContractName::ProjectPlan,
         ContractName::InitScript,
         ContractName::FeatureBatch,
         ContractName::FirstFile,
         ContractName::CodingAction,
         ContractName::ModeProbe,
+        ContractName::ManagerDecision,
+        ContractName::ResearchQueries,
+        ContractName::ResearchReport,
+        ContractName::CriticReview,
+        ContractName::FinalSynthesis,
     ];
 
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
@@ -40,6 +53,28 @@ impl ContractName {
             ContractName::FirstFile => FirstFile::NAME,
             ContractName::CodingAction => CodingAction::NAME,
             ContractName::ModeProbe => ModeProbe::NAME,
+            ContractName::ManagerDecision => ManagerDecision::NAME,
+            ContractName::ResearchQueries => ResearchQueries::NAME,
+            ContractName::ResearchReport => ResearchReport::NAME,
+            ContractName::CriticReview => CriticReview::NAME,
+            ContractName::FinalSynthesis => FinalSynthesis::NAME,
+        }
+    }
+
+    /// Whether it belongs to the research team, whose calls are a system message and a view each.
+    pub(crate) fn is_research(self) -> bool {
+        match self {
+            ContractName::ManagerDecision
+            | ContractName::ResearchQueries
+            | ContractName::ResearchReport
+            | ContractName::CriticReview
+            | ContractName::FinalSynthesis => true,
+            ContractName::ProjectPlan
+            | ContractName::InitScript
+            | ContractName::FeatureBatch
+            | ContractName::FirstFile
+            | ContractName::CodingAction
+            | ContractName::ModeProbe => false,
         }
     }
 
@@ -52,6 +87,11 @@ impl ContractName {
             ContractName::FirstFile => check::<FirstFile>(text),
             ContractName::CodingAction => check::<CodingAction>(text),
             ContractName::ModeProbe => check::<ModeProbe>(text),
+            ContractName::ManagerDecision => check::<ManagerDecision>(text),
+            ContractName::ResearchQueries => check::<ResearchQueries>(text),
+            ContractName::ResearchReport => check::<ResearchReport>(text),
+            ContractName::CriticReview => check::<CriticReview>(text),
+            ContractName::FinalSynthesis => check::<FinalSynthesis>(text),
         }
     }
 
@@ -64,6 +104,11 @@ impl ContractName {
             ContractName::FirstFile => fields::<FirstFile>(),
             ContractName::CodingAction => fields::<CodingAction>(),
             ContractName::ModeProbe => fields::<ModeProbe>(),
+            ContractName::ManagerDecision => fields::<ManagerDecision>(),
+            ContractName::ResearchQueries => fields::<ResearchQueries>(),
+            ContractName::ResearchReport => fields::<ResearchReport>(),
+            ContractName::CriticReview => fields::<CriticReview>(),
+            ContractName::FinalSynthesis => fields::<FinalSynthesis>(),
         }
     }
 }

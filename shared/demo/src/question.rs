@@ -5,6 +5,7 @@ use nightforge_domain::contract::FirstFile;
 
 use crate::contract_name::ContractName;
 use crate::protocol::{Message, Request, Role};
+use crate::research::Call;
 use crate::script::{self, Feature};
 
 /// One question with all that its answer depends on.
@@ -16,6 +17,7 @@ pub(crate) enum Question {
     FirstFile(FirstFile),
     Action(Turn),
     ModeProbe,
+    Research(Call),
 }
 
 /// A turn of a coding session.
@@ -43,6 +45,13 @@ impl Question {
             ContractName::InitScript => objective(first).map(|_| Question::InitScript),
             ContractName::FeatureBatch => objective(first).and_then(|_| features(last)),
             ContractName::FirstFile => objective(first).and_then(|_| first_file(last)),
+            contract @ (ContractName::ManagerDecision
+            | ContractName::ResearchQueries
+            | ContractName::ResearchReport
+            | ContractName::CriticReview
+            | ContractName::FinalSynthesis) => {
+                Ok(Question::Research(Call::new(contract, &first.content, request.reasks)))
+            }
         }
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::misbehaviour::Misbehaviour;
+use crate::contract_name::ContractName;
+use crate::misbehaviour::{Misbehaviour, Planned};
 
 /// Bound of both lists.
 const KEPT: usize = 2_000;
@@ -27,7 +28,7 @@ pub(crate) struct Record {
 struct Lists {
     requests: VecDeque<Value>,
     violations: VecDeque<String>,
-    misbehaviours: VecDeque<(Misbehaviour, u32)>,
+    planned: VecDeque<(Planned, u32)>,
 }
 
 impl Record {
@@ -70,20 +71,21 @@ impl Record {
         }
     }
 
-    pub(crate) fn misbehave(&self, misbehaviour: Misbehaviour, times: u32) {
+    pub(crate) fn plan(&self, planned: Planned, times: u32) {
         if times > 0 {
-            self.lists().misbehaviours.push_back((misbehaviour, times));
+            self.lists().planned.push_back((planned, times));
         }
     }
 
-    /// How the request in hand is to go wrong, if it is.
-    pub(crate) fn next_misbehaviour(&self) -> Option<Misbehaviour> {
+    /// How the request in hand is to go wrong, if it is: the oldest plan that is meant for its contract.
+    pub(crate) fn next_misbehaviour(&self, contract: ContractName) -> Option<Misbehaviour> {
         let mut lists = self.lists();
-        let (misbehaviour, left) = lists.misbehaviours.front_mut()?;
-        let misbehaviour = *misbehaviour;
+        let place = lists.planned.iter().position(|(planned, _)| planned.is_for(contract))?;
+        let (planned, left) = lists.planned.get_mut(place)?;
+        let misbehaviour = planned.misbehaviour;
         *left -= 1;
         if *left == 0 {
-            lists.misbehaviours.pop_front();
+            lists.planned.remove(place);
         }
         Some(misbehaviour)
     }
@@ -137,13 +139,32 @@ mod tests {
         assert_eq!(record.violations().last(), Some(&(KEPT + 2).to_string()));
     }
 
+    fn seen(record: &Record, contract: ContractName) -> Vec<Misbehaviour> {
+        std::iter::from_fn(|| record.next_misbehaviour(contract)).collect()
+    }
+
+    fn any(misbehaviour: Misbehaviour) -> Planned {
+        Planned { misbehaviour, contract: None }
+    }
+
     #[test]
     fn misbehaviours_come_in_the_order_in_which_they_were_asked_for() {
         let record = Record::new(Duration::ZERO, 1);
-        record.misbehave(Misbehaviour::Loading, 2);
-        record.misbehave(Misbehaviour::Hang, 0);
-        record.misbehave(Misbehaviour::Truncated, 1);
-        let seen: Vec<_> = std::iter::from_fn(|| record.next_misbehaviour()).collect();
+        record.plan(any(Misbehaviour::Loading), 2);
+        record.plan(any(Misbehaviour::Hang), 0);
+        record.plan(any(Misbehaviour::Truncated), 1);
+        let seen = seen(&record, ContractName::CodingAction);
         assert_eq!(seen, [Misbehaviour::Loading, Misbehaviour::Loading, Misbehaviour::Truncated]);
+    }
+
+    #[test]
+    fn what_is_meant_for_one_contract_waits_for_it() {
+        let record = Record::new(Duration::ZERO, 1);
+        record.plan(Planned { misbehaviour: Misbehaviour::BrokenJson, contract: Some("CriticReview") }, 1);
+        record.plan(any(Misbehaviour::Blocked), 1);
+        record.plan(any(Misbehaviour::Truncated), 1);
+        assert_eq!(seen(&record, ContractName::ManagerDecision), [Misbehaviour::Truncated]);
+        assert_eq!(seen(&record, ContractName::CriticReview), [Misbehaviour::BrokenJson]);
+        assert_eq!(seen(&record, ContractName::ResearchReport), [Misbehaviour::Blocked]);
     }
 }

@@ -13,12 +13,14 @@ use axum::{Json, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use nightforge_domain::contract::Contract;
+use nightforge_domain::contract::research::CriticReview;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::misbehaviour::Misbehaviour;
+use crate::misbehaviour::{Misbehaviour, Planned};
 use crate::record::Record;
 use crate::{CONTEXT_TOKENS, MODEL, chat, wire};
 
@@ -34,11 +36,15 @@ pub struct DemoOptions {
     pub pace: Duration,
     /// Answers given at the same time; further requests wait. At least 1, default 4.
     pub slots: usize,
+    /// Whether the first request of a Critic (`CriticReview`) is refused, once: 429, to be asked again after a second.
+    /// The demo of the research team shows with it what a busy server is like. Default false.
+    pub refuse_once: bool,
 }
 
 impl Default for DemoOptions {
     fn default() -> Self {
-        Self { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), pace: Duration::ZERO, slots: 4 }
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self { listen, pace: Duration::ZERO, slots: 4, refuse_once: false }
     }
 }
 
@@ -62,6 +68,10 @@ impl DemoModel {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
         let record = Arc::new(Record::new(options.pace, options.slots.max(1)));
+        if options.refuse_once {
+            let misbehaviour = Misbehaviour::TooManyRequests { retry_after_s: 1 };
+            record.plan(Planned { misbehaviour, contract: Some(CriticReview::NAME) }, 1);
+        }
         let (stop, stopped) = oneshot::channel();
         let accepting = tokio::spawn(accept(listener, routes(Arc::clone(&record)), stopped));
         Ok(Self { address, record, stop, accepting })
@@ -83,9 +93,16 @@ impl DemoModel {
     }
 
     /// Lets the next `times` chat requests that keep to the protocol fail in this way, after those that were
-    /// asked for before. A client's start-up probe is spared.
+    /// asked for before. A client's start-up probe is spared. Ways to fail that one contract only knows wait for
+    /// requests in that contract. `u32::MAX` times is always.
     pub fn misbehave(&self, misbehaviour: Misbehaviour, times: u32) {
-        self.record.misbehave(misbehaviour, times);
+        self.record.plan(Planned { misbehaviour, contract: None }, times);
+    }
+
+    /// As [`DemoModel::misbehave`], for requests in one contract; those in others pass by it. An agent whose every
+    /// answer is broken: `model.misbehave_in::<CriticReview>(Misbehaviour::BrokenJson, u32::MAX)`.
+    pub fn misbehave_in<C: Contract>(&self, misbehaviour: Misbehaviour, times: u32) {
+        self.record.plan(Planned { misbehaviour, contract: Some(C::NAME) }, times);
     }
 
     /// Chat requests that have come in, and are neither answered to the end nor given up by their client.

@@ -64,6 +64,11 @@ impl Completion {
         events
     }
 
+    /// One event of a streamed answer with this text.
+    pub(crate) fn piece(&self, text: &str) -> String {
+        format!("data: {}\n\n", self.chunk(&json!({"content": text}), None))
+    }
+
     fn chunk(&self, delta: &Value, finish_reason: Option<&str>) -> Value {
         json!({
             "id": self.id,

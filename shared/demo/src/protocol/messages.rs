@@ -74,6 +74,15 @@ fn check_order(messages: &[Message], wrong: &mut Vec<String>) {
 /// How a client begins the message that tells the model that its answer does not fit.
 const REASK: &str = "Your answer was not accepted";
 
+/// Whether this tells the model that its answer was not accepted.
+pub(super) fn is_reask(message: &Message) -> bool {
+    message.role == Role::User && message.content.starts_with(REASK)
+}
+
+pub(super) fn reasks(messages: &[Message]) -> usize {
+    messages.iter().filter(|message| is_reask(message)).count()
+}
+
 /// The conversation without its re-asks: an answer that does not fit, and the message that says so, are no
 /// part of what was done.
 ///
@@ -95,7 +104,7 @@ pub(super) fn without_reasks(
             kept.push(message);
             continue;
         };
-        let reask = messages.next_if(|(_, next)| next.content.starts_with(REASK));
+        let reask = messages.next_if(|(_, next)| is_reask(next));
         let name = contract.as_str();
         if is_broken_json(&message.content) {
             wrong.push(format!("messages[{place}]: broken JSON in an assistant message: {why}"));

@@ -4,6 +4,7 @@
 mod messages;
 mod schema;
 mod system;
+mod view;
 
 use serde_json::{Map, Value};
 
@@ -21,6 +22,8 @@ pub(crate) struct Request {
     pub(crate) contract: ContractName,
     /// Without re-asks: every assistant message is a valid answer.
     pub(crate) messages: Vec<Message>,
+    /// Answers of this call that were not accepted.
+    pub(crate) reasks: usize,
     pub(crate) stream: bool,
     pub(crate) max_tokens: u64,
     /// Of all messages.
@@ -53,9 +56,13 @@ pub(crate) fn check(body: &[u8]) -> Result<Request, Vec<String>> {
     let Some(contract) = contract else {
         return Err(wrong);
     };
+    let reasks = messages::reasks(&messages);
+    if contract.is_research() {
+        view::check(contract, &messages, &mut wrong);
+    }
     let messages = messages::without_reasks(messages, contract, &mut wrong);
     if wrong.is_empty() {
-        Ok(Request { contract, messages, stream, max_tokens, prompt_tokens })
+        Ok(Request { contract, messages, reasks, stream, max_tokens, prompt_tokens })
     } else {
         Err(wrong)
     }

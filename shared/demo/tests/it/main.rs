@@ -10,4 +10,5 @@ mod kanban;
 mod misbehaviour;
 mod mode_probe;
 mod protocol;
+mod research;
 mod restart;
