@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use nightforge_domain::build::ReportFacts;
+use nightforge_domain::research::{ResearchResult, Source};
 use nightforge_domain::state::{self, Context, Transition};
-use nightforge_domain::{ModelName, Status, TaskId};
+use nightforge_domain::{Kind, ModelName, Status, TaskId};
 use nightforge_queue::{Bell, Bells};
-use nightforge_store::{Pending, Store, StoreError};
+use nightforge_store::{Pending, Store, StoreError, TaskRow};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{ADMITTING, is_submission, may_start, ring_next};
@@ -63,17 +64,38 @@ pub async fn advance_task(store: &Store, bells: &Bells, task: &TaskId) -> Result
 
 async fn answer(store: &Store, pending: &Pending) -> Result<Transition, StoreError> {
     let task = &pending.task;
+    let told = Told::load(store, task).await?;
     let facts = ReportFacts {
-        task: &task.id,
-        objective: &task.objective,
-        created_at: task.created_at,
-        spent: store.spent(&task.id).await?,
+        language: task.language.as_deref(),
+        sources: &told.sources,
+        previous: told.previous.as_ref(),
+        ..ReportFacts::new(&task.id, &task.objective, task.created_at, store.spent(&task.id).await?)
     };
     let context = Context { limits: &task.limits, now: store.now().await?, deadline: task.deadline, facts };
     Ok(state::next(&task.state, &pending.input, &context).unwrap_or_else(|illegal| {
         tracing::error!(task.id = %task.id, %illegal, "illegal input consumed");
         Transition::consuming_illegal(&task.state, &illegal)
     }))
+}
+
+/// What a research task's result tells beside its state.
+#[derive(Default)]
+struct Told {
+    sources: Vec<Source>,
+    previous: Option<ResearchResult>,
+}
+
+impl Told {
+    async fn load(store: &Store, task: &TaskRow) -> Result<Self, StoreError> {
+        if task.kind != Kind::Research {
+            return Ok(Self::default());
+        }
+        let previous = match &task.previous {
+            Some(previous) => store.research_result(previous).await?,
+            None => None,
+        };
+        Ok(Self { sources: store.sources(&task.id).await?, previous })
+    }
 }
 
 fn ring_models(bells: &Bells, models: Vec<ModelName>) {

@@ -46,10 +46,12 @@ impl Bed {
             objective: "a clock".to_owned().try_into().unwrap(),
             owner: "local".to_owned(),
             priority: Priority::try_from(priority).unwrap(),
-            models: AgentModels { initializer: model(), coder: model() },
+            models: AgentModels::same(&model()),
             limits: Limits::default(),
             approve: false,
             deadline: None,
+            language: None,
+            previous: None,
             idempotency_key: None,
         };
         self.store.submit(&new).await.unwrap().task
