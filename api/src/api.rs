@@ -19,6 +19,8 @@ pub struct Api {
     pub models: Models,
     /// The data folder: repositories lie below `git/`, reports below `reports/`.
     pub data: PathBuf,
+    /// The names of the search back-ends that research is done with; empty where none is configured.
+    pub search: Vec<String>,
     /// The limits of a task that names none.
     pub defaults: Limits,
 }

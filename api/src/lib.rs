@@ -17,6 +17,7 @@ mod query;
 mod queues;
 mod reading;
 mod report_file;
+mod research;
 mod router;
 mod serve;
 mod submit;
@@ -32,6 +33,11 @@ pub use problem::ProblemBody;
 pub use queues::{KindView, PauseView, QueuePage, QueueView};
 pub use reading::{NotOne, PageRequest, read_page, resolve_id};
 pub use report_file::{ReportFiles, repository_path};
+pub use research::{
+    DecisionPage, DecisionView, FindingPage, FindingView, MessagePage, MessageView, ResearchView, ResultForm,
+    ResultView, RunPage, RunView, SourcePage, SourceView, SubtaskPage, SubtaskView, UncertaintyView,
+    read_decisions, read_findings, read_messages, read_runs, read_sources, read_subtasks,
+};
 pub use serve::{check_listen, serve};
 pub use submit::{LimitChanges, SubmitBody};
 pub use views::{

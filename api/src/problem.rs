@@ -81,6 +81,7 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::NoTask(_) => Problem::unknown_task(error.to_string()),
             StoreError::IdempotencyConflict(task) => Problem::idempotency_conflict(task),
+            StoreError::Previous { .. } => Problem::bad_previous(format!("the field `previous`: {error}")),
             error if error.is_away() => {
                 tracing::warn!(%error, "a request failed: the database is away");
                 Problem::database_unavailable()

@@ -1,6 +1,7 @@
 //! Every error that the interface answers with, in one list. The names are a promise to clients.
 
 use axum::http::StatusCode;
+use nightforge_domain::research::UnknownLanguage;
 use nightforge_domain::state::RetryRefusal;
 use nightforge_domain::{JobId, JobState, Kind, ModelName, Objective, TaskId};
 
@@ -172,6 +173,50 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-limit", "A limit makes no sense", detail)
     }
 
+    pub(crate) fn not_of_kind(field: &str, kind: Kind, known: &[&str]) -> Self {
+        let instead = match known {
+            [] => "leave it out".to_owned(),
+            known => format!("limits of that kind: {}", known.join(", ")),
+        };
+        let detail =
+            format!("the field `{}` means nothing for a task of kind {kind}; {instead}", shown(field));
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "not-of-kind",
+            "A field does not fit the kind of task",
+            detail,
+        )
+    }
+
+    pub(crate) fn unknown_language(unknown: &UnknownLanguage) -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "unknown-language",
+            "There is no such language",
+            format!("the field `language`: {unknown}"),
+        )
+    }
+
+    pub(crate) fn bad_previous(detail: String) -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad-previous",
+            "The earlier task can't be compared with",
+            detail,
+        )
+    }
+
+    pub(crate) fn no_search() -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "no-search",
+            "No search back-end is configured",
+            "research needs something to search, and no back-end is configured here; add one to nightforge.toml, such \
+             as [[research.search]] with kind = \"corpus\" and folder = \"/home/me/documents\" (or kind = \"searxng\" \
+             with url, or kind = \"tavily\"), and start the server and its workers again",
+        )
+    }
+
     pub(crate) fn bad_idempotency_key(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-idempotency-key", "The idempotency key can't be used", detail)
     }
@@ -203,6 +248,28 @@ impl Problem {
     pub(crate) fn no_report_yet(task: &TaskId) -> Self {
         let detail = format!("task {task} is not over, so it has no report yet; ask again when it is");
         Self::new(StatusCode::NOT_FOUND, "no-report-yet", "There is no report yet", detail)
+    }
+
+    pub(crate) fn no_result_yet(task: &TaskId) -> Self {
+        let detail = format!(
+            "task {task} is not over, so it has no result yet; ask again when it is. What there is so far: \
+             /api/tasks/{task}/findings"
+        );
+        Self::new(StatusCode::NOT_FOUND, "no-result-yet", "There is no result yet", detail)
+    }
+
+    pub(crate) fn no_result_kept(task: &TaskId) -> Self {
+        let detail =
+            format!("task {task} is over and left no result; `nightforge show {task}` tells why it ended");
+        Self::new(StatusCode::NOT_FOUND, "no-result", "There is no result", detail)
+    }
+
+    pub(crate) fn no_result_of_kind(task: TaskId, kind: Kind) -> Self {
+        let detail = format!(
+            "task {task} is of kind {kind}, which has a report and no result; read /api/tasks/{task}/report"
+        );
+        Self::new(StatusCode::CONFLICT, "no-result-of-kind", "This kind of task has no result", detail)
+            .about(task)
     }
 
     pub(crate) fn not_a_job(task: &TaskId, job: &str) -> Self {

@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 
 use crate::guard::{Authorities, stand_before};
 use crate::problem::Problem;
-use crate::{Api, asking, dead_letters, json_body, models, queues, submit, tasks, workers};
+use crate::{Api, asking, dead_letters, json_body, models, queues, research, submit, tasks, workers};
 
 /// A database that has not answered after this long is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -28,6 +28,13 @@ pub(crate) fn router(api: Arc<Api>, authorities: Authorities) -> Router {
         .route("/api/tasks/{id}/steps", get(tasks::steps))
         .route("/api/tasks/{id}/features", get(tasks::features))
         .route("/api/tasks/{id}/report", get(tasks::report))
+        .route("/api/tasks/{id}/messages", get(research::messages))
+        .route("/api/tasks/{id}/findings", get(research::findings))
+        .route("/api/tasks/{id}/sources", get(research::sources))
+        .route("/api/tasks/{id}/decisions", get(research::decisions))
+        .route("/api/tasks/{id}/subtasks", get(research::subtasks))
+        .route("/api/tasks/{id}/runs", get(research::runs))
+        .route("/api/tasks/{id}/result", get(research::result))
         .route("/api/tasks/{id}/cancel", post(asking::cancel))
         .route("/api/tasks/{id}/retry", post(asking::retry))
         .route("/api/tasks/{id}/pause", post(asking::pause))

@@ -9,8 +9,9 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
+use nightforge_domain::research::{Language, language_of};
 use nightforge_domain::{
-    AgentModels, Kind, Limits, Millis, ModelName, NewTask, Objective, ObjectiveError, Priority,
+    AgentModels, Kind, Limits, Millis, ModelName, NewTask, Objective, ObjectiveError, Priority, TaskId,
 };
 use nightforge_queue::Bell;
 use serde::Serialize;
@@ -18,7 +19,7 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 use crate::waiting::Floor;
-use crate::{Api, TaskView, check_limits, json_body};
+use crate::{Api, NotOne, TaskView, check_limits, json_body, resolve_id};
 
 /// Whose tasks they are while there are no tokens.
 const OWNER: &str = "local";
@@ -48,10 +49,31 @@ pub struct SubmitBody {
     /// Limits that differ from the configured ones.
     #[serde(skip_serializing_if = "LimitChanges::is_empty")]
     pub limits: LimitChanges,
+    /// `research`: the language of the answer, as a code such as `ja`; that of the objective where it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// `research`: an earlier task with the same question, whose id may be shortened; the result says what changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
 }
 
 impl SubmitBody {
-    const FIELDS: [&str; 6] = ["kind", "objective", "priority", "model", "deadline", "limits"];
+    const FIELDS: [&str; 8] =
+        ["kind", "objective", "priority", "model", "deadline", "limits", "language", "previous"];
+
+    /// A request that leaves everything else to the server.
+    pub fn new(kind: Kind, objective: impl Into<String>) -> Self {
+        Self {
+            kind,
+            objective: objective.into(),
+            priority: None,
+            model: None,
+            deadline: None,
+            limits: LimitChanges::default(),
+            language: None,
+            previous: None,
+        }
+    }
 }
 
 /// Limits by their names in [`Limits`].
@@ -61,17 +83,43 @@ pub struct LimitChanges(BTreeMap<&'static str, u64>);
 
 impl LimitChanges {
     /// The limits that a task may set, by their names in [`Limits`].
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 15] = [
         "min_features",
         "max_attempts",
         "rotate_after",
         "max_sessions",
         "max_turns",
         "session_ms",
+        "max_iterations",
+        "max_agent_calls",
+        "max_model_calls",
+        "task_timeout_ms",
+        "max_failures_in_row",
+        "max_rejections_in_row",
         "max_tokens",
         "max_retries",
         "agent_timeout_ms",
     ];
+
+    /// The only kind that a limit means something for; `None` for a limit of every kind.
+    pub fn kind_of(limit: &str) -> Option<Kind> {
+        match limit {
+            "min_features" | "max_attempts" | "rotate_after" | "max_sessions" | "max_turns"
+            | "session_ms" => Some(Kind::Build),
+            "max_iterations"
+            | "max_agent_calls"
+            | "max_model_calls"
+            | "task_timeout_ms"
+            | "max_failures_in_row"
+            | "max_rejections_in_row" => Some(Kind::Research),
+            _ => None,
+        }
+    }
+
+    /// The limits that a task of this kind may set.
+    pub fn names_for(kind: Kind) -> Vec<&'static str> {
+        Self::NAMES.into_iter().filter(|name| Self::kind_of(name).is_none_or(|only| only == kind)).collect()
+    }
 
     /// The same changes with `limit` set, where there is a `value`.
     ///
@@ -99,13 +147,17 @@ pub(crate) async fn submit(
 ) -> Result<(StatusCode, Json<TaskView>), Problem> {
     let mut fields = json_body::object(&headers, body, &SubmitBody::FIELDS)?;
     let floor = Floor::look(&api.store).await?;
+    let kind = kind(&mut fields)?;
+    let objective = objective(&mut fields)?;
     let new = NewTask {
-        kind: kind(&mut fields)?,
-        objective: objective(&mut fields)?,
+        kind,
+        language: language(&mut fields, kind, &objective)?,
+        previous: previous(&mut fields, kind, &api).await?,
+        objective,
         owner: OWNER.to_owned(),
         priority: priority(&mut fields)?,
-        models: models(&mut fields, &api, &floor)?,
-        limits: limits(&mut fields, &api.defaults)?,
+        models: models(&mut fields, &api, &floor)?.for_kind(kind),
+        limits: limits(&mut fields, kind, &api.defaults)?,
         approve: false,
         deadline: deadline(&mut fields)?,
         idempotency_key: idempotency_key(&headers)?,
@@ -161,24 +213,30 @@ fn models(fields: &mut Fields, api: &Api, floor: &Floor) -> Result<AgentModels, 
     let Some(text) = json_body::field::<String>(fields, "model", "the name of a model")? else {
         return match (&api.models.agents, known.as_slice()) {
             (Some(agents), _) => Ok(agents.clone()),
-            (None, [only]) => Ok(AgentModels { initializer: only.clone(), coder: only.clone() }),
+            (None, [only]) => Ok(AgentModels::same(only)),
             (None, known) => Err(Problem::model_not_named(known)),
         };
     };
     let Some(name) = known.iter().find(|name| name.as_str() == text).cloned() else {
         return Err(Problem::unknown_model(&text, &known));
     };
-    Ok(AgentModels { initializer: name.clone(), coder: name })
+    Ok(AgentModels::same(&name))
 }
 
 /// The configured limits with the changes laid over them.
-fn limits(fields: &mut Fields, defaults: &Limits) -> Result<Limits, Problem> {
-    let expected = "an object of limits such as {\"min_features\": 10}";
+fn limits(fields: &mut Fields, kind: Kind, defaults: &Limits) -> Result<Limits, Problem> {
+    let expected = "an object of limits such as {\"max_tokens\": 100000}";
     let Some(changes) = json_body::field::<serde_json::Map<String, Value>>(fields, "limits", expected)?
     else {
         return Ok(defaults.clone());
     };
     json_body::refuse_unknown(changes.keys(), "limits.", &LimitChanges::NAMES)?;
+    for name in changes.keys() {
+        if LimitChanges::kind_of(name).is_some_and(|only| only != kind) {
+            let known = LimitChanges::names_for(kind);
+            return Err(Problem::not_of_kind(&format!("limits.{name}"), kind, &known));
+        }
+    }
     let mut merged = serde_json::json!(defaults);
     for (name, value) in changes {
         merged[&name] = value;
@@ -188,6 +246,36 @@ fn limits(fields: &mut Fields, defaults: &Limits) -> Result<Limits, Problem> {
     })?;
     check_limits(&limits).map_err(Problem::bad_limit)?;
     Ok(limits)
+}
+
+/// Only research writes an answer in a language; where none is named, the objective shows it.
+fn language(fields: &mut Fields, kind: Kind, objective: &Objective) -> Result<Option<String>, Problem> {
+    let Some(text) = json_body::field::<String>(fields, "language", "a code such as \"ja\"")? else {
+        let shown = (kind == Kind::Research).then(|| language_of(objective.as_str())).flatten();
+        return Ok(shown.map(|language| language.code.to_owned()));
+    };
+    if kind != Kind::Research {
+        return Err(Problem::not_of_kind("language", kind, &[]));
+    }
+    let language: Language = text.parse().map_err(|unknown| Problem::unknown_language(&unknown))?;
+    Ok(Some(language.code.to_owned()))
+}
+
+/// The earlier task that is named; whether it can be compared with is decided in the transaction that accepts.
+async fn previous(fields: &mut Fields, kind: Kind, api: &Api) -> Result<Option<TaskId>, Problem> {
+    let Some(id) = json_body::field::<String>(fields, "previous", "the id of a task")? else {
+        return Ok(None);
+    };
+    if kind != Kind::Research {
+        return Err(Problem::not_of_kind("previous", kind, &[]));
+    }
+    match resolve_id(&api.store, &id).await {
+        Ok(task) => Ok(Some(task)),
+        Err(error @ (NotOne::Unknown(_) | NotOne::Several { .. })) => {
+            Err(Problem::bad_previous(format!("the field `previous`: {error}")))
+        }
+        Err(NotOne::Store(error)) => Err(error.into()),
+    }
 }
 
 fn deadline(fields: &mut Fields) -> Result<Option<Millis>, Problem> {
@@ -210,10 +298,10 @@ fn deadline(fields: &mut Fields) -> Result<Option<Millis>, Problem> {
     }
 }
 
-/// A deadline that has passed would end the task before it began, and a model with too small a context could not do
-/// it. A repeated request is not judged again: it gets the task that the first one made.
+/// A deadline that has passed would end the task before it began, a model with too small a context could not do
+/// it, and neither could researchers without anything to search. A repeated request is not judged again: it gets the task that the first one made.
 async fn refuse_what_cannot_be_kept(api: &Api, floor: &Floor, new: &NewTask) -> Result<(), Problem> {
-    let Err(refusal) = can_be_kept(floor, new) else { return Ok(()) };
+    let Err(refusal) = can_be_kept(api, floor, new) else { return Ok(()) };
     let made = match &new.idempotency_key {
         Some(key) => api.store.task_by_key(&new.owner, key).await?,
         None => None,
@@ -221,11 +309,14 @@ async fn refuse_what_cannot_be_kept(api: &Api, floor: &Floor, new: &NewTask) -> 
     if made.is_some() { Ok(()) } else { Err(refusal) }
 }
 
-fn can_be_kept(floor: &Floor, new: &NewTask) -> Result<(), Problem> {
+fn can_be_kept(api: &Api, floor: &Floor, new: &NewTask) -> Result<(), Problem> {
+    if new.kind == Kind::Research && api.search.is_empty() {
+        return Err(Problem::no_search());
+    }
     if new.deadline.is_some_and(|deadline| deadline <= floor.now) {
         return Err(Problem::bad_deadline("the deadline is in the past; name a later one, or none"));
     }
-    for model in [&new.models.initializer, &new.models.coder] {
+    for model in new.models.models() {
         match floor.largest_context(model) {
             Some(tokens) if tokens < new.kind.min_context_tokens() => {
                 return Err(Problem::context_too_small(model, tokens, new.kind));
@@ -268,12 +359,14 @@ mod tests {
     #[test]
     fn every_field_of_the_body_is_known() {
         let body = SubmitBody {
-            kind: Kind::Build,
+            kind: Kind::Research,
             objective: "a".into(),
             priority: Some(Priority::default()),
             model: Some("m".parse().unwrap()),
             deadline: Some(Timestamp::UNIX_EPOCH),
             limits: LimitChanges::default().with("max_tokens", Some(1)),
+            language: Some("ja".into()),
+            previous: Some("a".into()),
         };
         let value = serde_json::to_value(&body).unwrap();
         let names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();

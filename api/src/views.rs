@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::waiting::Floor;
-use crate::{ReportFiles, repository_path};
+use crate::{ReportFiles, ResearchView, repository_path};
 
 /// A task. Times are RFC 3339 in UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,9 @@ pub struct TaskView {
     pub features: FeatureCounts,
     /// `build`: coding sessions that were begun.
     pub sessions: u32,
+    /// `research`: where the team stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub research: Option<ResearchView>,
     /// What its model calls used.
     pub spent: SpentView,
     /// Path of the git repository, once it holds a commit.
@@ -126,6 +129,7 @@ impl TaskView {
         let waiting = floor.why(store, &row).await?.into_iter().map(WaitView::from).collect();
         let spent = store.spent(&row.id).await?;
         let (passed, total) = row.state.build().map_or((0, 0), nightforge_domain::build::Build::progress);
+        let research = ResearchView::of(store, &row).await?;
         let reason = match &row.state.life {
             Life::Stopping { reason, .. } => Some(reason.clone()),
             Life::Final { reason, .. } => reason.clone(),
@@ -142,8 +146,10 @@ impl TaskView {
                 completion_tokens: spent.completion_tokens,
                 model_ms: spent.model_ms,
             },
+            research,
             reason,
             waiting,
+            models: row.models.for_kind(row.kind),
             id: row.id,
             kind: row.kind,
             objective: row.objective,
@@ -158,7 +164,6 @@ impl TaskView {
             updated_at: moment(row.updated_at),
             finished_at: row.finished_at.map(moment),
             deadline: row.deadline.map(moment),
-            models: row.models,
             limits: row.limits,
         })
     }

@@ -3,7 +3,7 @@
 use nightforge_domain::waiting::{
     EndpointFacts, Holder, ModelFacts, WaitFacts, WaitReason, WaitingJob, Want, why,
 };
-use nightforge_domain::{JobId, Kind, Millis, ModelName, Status, TASKS_PER_SLOT};
+use nightforge_domain::{JobId, Millis, ModelName, Status, TASKS_PER_SLOT};
 use nightforge_store::{
     EndpointInfo, ModelQueue, Pause, Queue, QueueDepth, Store, StoreError, TaskRow, WorkerInfo, serves,
 };
@@ -136,9 +136,8 @@ impl Floor {
 
     async fn wants(&self, store: &Store, task: &TaskRow) -> Result<Vec<Want>, StoreError> {
         if task.status == Status::Queued {
-            let Kind::Build = task.kind;
-            let models = [&task.models.initializer, &task.models.coder];
-            return Ok(models.map(|model| Want { job: None, model: self.model(model) }).into());
+            let models = task.models.models();
+            return Ok(models.map(|model| Want { job: None, model: self.model(model) }).collect());
         }
         let jobs = store.open_jobs(&task.id).await?;
         let want = |job: nightforge_store::OpenJob| Want {

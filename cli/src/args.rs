@@ -1,12 +1,14 @@
 //! The command line.
 
 mod operating;
+mod research;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{OsStr, Resettable};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use nightforge_domain::research::{Language, UnknownLanguage};
 use nightforge_domain::{Kind, Priority, Status};
 
 use crate::output::Format;
@@ -15,6 +17,7 @@ pub(crate) use operating::{
     Dead, DeadDrop, DeadLetterId, DeadList, DeadRetry, DeadVerb, OneTask, Queue, QueueChange, QueueVerb,
     Retry, Workers,
 };
+pub(crate) use research::{Eval, EvalResearch, EvalVerb, LimitArgs};
 
 /// Where the server is looked for, unless told otherwise.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7700";
@@ -62,7 +65,7 @@ pub(crate) enum Verb {
     /// Run a worker alone, pinned to one model server
     Worker(Worker),
     /// Queue an objective
-    Submit(Submit),
+    Submit(Box<Submit>),
     /// List tasks, newest first
     List(List),
     /// Show one task
@@ -85,7 +88,9 @@ pub(crate) enum Verb {
     Workers(Workers),
     /// Look at dead letters, the jobs that no further try could help: retry them, or dismiss them
     Dead(Dead),
-    /// Check what the roles need: data folder, database, Redis, model servers, sandbox, git, disk, clock
+    /// Measure how good a model is at a kind of task
+    Eval(Eval),
+    /// Check what the roles need: data folder, database, Redis, model servers, search, sandbox, git, disk, clock
     Doctor(Doctor),
     /// Look at the settings
     Config(Config),
@@ -93,13 +98,19 @@ pub(crate) enum Verb {
     Migrate(Migrate),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Get the text out of one document that stands on standard input; roles start this by themselves
+    #[command(hide = true)]
+    ExtractPage,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// What the demo does with its objective
-    #[arg(long, value_parser = kinds(), default_value = "build")]
-    pub(crate) kind: Kind,
+    /// Only the objective of this kind [default: one of each kind, one after the other]
+    #[arg(long, value_parser = kinds())]
+    pub(crate) kind: Option<Kind>,
+    /// The language of the research question
+    #[arg(long, value_name = "CODE", value_parser = ["en", "ja"], default_value = "en")]
+    pub(crate) language: String,
     /// Data folder; an unfinished demo in it is taken up again [default: a fresh one]
     #[arg(long, value_name = "DIR", env = "NIGHTFORGE_DATA")]
     pub(crate) data: Option<PathBuf>,
@@ -228,18 +239,14 @@ pub(crate) struct Submit {
     /// When work stops: 07:00 (the next one, local time), +8h, or RFC 3339
     #[arg(long, value_name = "WHEN")]
     pub(crate) deadline: Option<String>,
-    /// Features that the first agent must name at least, from 1 to 500
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=500))]
-    pub(crate) min_features: Option<u64>,
-    /// Attempts on one feature before it is left
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
-    pub(crate) max_attempts: Option<u64>,
-    /// Coding sessions in all
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
-    pub(crate) max_sessions: Option<u64>,
-    /// Tokens in and out over all model calls; 0 is no limit
-    #[arg(long, value_name = "N")]
-    pub(crate) max_tokens: Option<u64>,
+    /// research: the language of the answer, as a code such as ja [default: that of the objective]
+    #[arg(long, value_name = "CODE", value_parser = language)]
+    pub(crate) language: Option<String>,
+    /// research: an earlier task with the same question; the result says what changed since
+    #[arg(long, value_name = "ID", value_parser = task_id)]
+    pub(crate) previous: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// Sending the same key and the same objective again gives the same task
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
@@ -274,6 +281,10 @@ pub(crate) struct Show {
     /// The task; its id may be shortened
     #[arg(value_parser = task_id)]
     pub(crate) id: String,
+    /// Print the report instead: as text (md), as a page (html), as data (json; research only)
+    #[arg(long, value_name = "FORM", num_args = 0..=1, default_missing_value = "md", conflicts_with = "output",
+        value_parser = ["md", "html", "json"])]
+    pub(crate) report: Option<String>,
     #[command(flatten)]
     pub(crate) from: FromArgs,
     #[command(flatten)]
@@ -380,6 +391,12 @@ fn task_id(text: &str) -> Result<String, String> {
         );
     }
     Ok(text.to_owned())
+}
+
+/// A language that is known here, as its code.
+fn language(text: &str) -> Result<String, String> {
+    let language: Language = text.parse().map_err(|error: UnknownLanguage| error.to_string())?;
+    Ok(language.code.to_owned())
 }
 
 fn priority(text: &str) -> Result<Priority, String> {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use nightforge_api::{
-    BulkRetry, DeadLetterView, DeadPage, EventPage, EventView, KindView, PageRequest, ProblemBody, QueuePage,
-    QueueView, SubmitBody, TaskPage, TaskView, WorkerPage,
+    BulkRetry, DeadLetterView, DeadPage, EventPage, EventView, KindView, MessagePage, MessageView,
+    PageRequest, ProblemBody, QueuePage, QueueView, SubmitBody, TaskPage, TaskView, WorkerPage,
 };
+use nightforge_domain::research::ResearchResult;
 use nightforge_domain::{JobId, Kind, ModelName, TaskId};
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
@@ -18,6 +19,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// Events asked for at a time.
 pub(crate) const EVENT_PAGE: u32 = 500;
+
+/// Entries that the longest page of the interface has.
+const WHOLE_PAGE: u32 = 5_000;
 
 /// A server to talk to.
 #[derive(Debug, Clone)]
@@ -106,6 +110,44 @@ impl Client {
         let query = [("after", after.to_string()), ("limit", EVENT_PAGE.to_string())];
         let page: EventPage = self.json(self.with_query(&["tasks", task.as_str(), "events"], &query)).await?;
         Ok(page.events)
+    }
+
+    /// Messages after number `after`, oldest first; fewer than [`EVENT_PAGE`] at the end.
+    pub(crate) async fn messages(&self, task: &TaskId, after: u32) -> Result<Vec<MessageView>, ClientError> {
+        let query = [("after", after.to_string()), ("limit", EVENT_PAGE.to_string())];
+        let path = ["tasks", task.as_str(), "messages"];
+        let page: MessagePage = self.json(self.with_query(&path, &query)).await?;
+        Ok(page.messages)
+    }
+
+    /// One of a task's pages, as long as a page can be: far more than a task's limits let it have.
+    pub(crate) async fn page<T: DeserializeOwned>(
+        &self,
+        task: &TaskId,
+        page: &str,
+    ) -> Result<T, ClientError> {
+        let query = [("limit", WHOLE_PAGE.to_string())];
+        self.json(self.with_query(&["tasks", task.as_str(), page], &query)).await
+    }
+
+    /// The result of a research task; `None` where there is none.
+    pub(crate) async fn result(&self, task: &TaskId) -> Result<Option<ResearchResult>, ClientError> {
+        match self.json(self.request(Method::GET, &["tasks", task.as_str(), "result"])).await {
+            Ok(result) => Ok(Some(result)),
+            Err(ClientError::Refused(problem)) if problem.status == 404 || problem.status == 409 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The report of a task as Markdown; `None` while there is none.
+    pub(crate) async fn report(&self, task: &TaskId) -> Result<Option<String>, ClientError> {
+        let request = self.request(Method::GET, &["tasks", task.as_str(), "report"]);
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        match response.status().as_u16() {
+            200 => response.text().await.map(Some).map_err(|error| self.unreachable(&error)),
+            404 => Ok(None),
+            _ => Err(self.refusal(response).await),
+        }
     }
 
     /// Asks for a task's end.

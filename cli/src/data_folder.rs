@@ -143,12 +143,12 @@ pub(crate) fn default_path() -> Result<PathBuf, Failure> {
     })
 }
 
-/// A fresh folder for one demo, below the default one.
+/// A fresh folder for one demo or one evaluation, below the default one.
 ///
 /// # Errors
 /// When it can't be made.
-pub(crate) fn fresh_for_demo() -> Result<PathBuf, Failure> {
-    let parent = default_path()?.join("demo");
+pub(crate) fn fresh_for(purpose: &str) -> Result<PathBuf, Failure> {
+    let parent = default_path()?.join(purpose);
     let unusable = |error: io::Error| {
         Failure::config(format!(
             "no folder can be made in {}: {error}; name one with --data",

@@ -156,7 +156,7 @@ pub(crate) fn choose(findings: &[(Candidate, Finding)]) -> Result<Choice, Failur
         time_limits: TimeLimits::default(),
         endpoints: vec![endpoint],
     };
-    Ok(Choice { model, agents: AgentModels { initializer: name.clone(), coder: name }, said })
+    Ok(Choice { model, agents: AgentModels::same(&name), said })
 }
 
 /// The models that talk: servers list those for embeddings among the others.
@@ -321,7 +321,7 @@ mod tests {
         ];
         let choice = chosen(&urls).await.unwrap();
         assert_eq!(choice.model.server_name, "gpt-oss-20b");
-        assert_eq!(choice.agents.coder.as_str(), "gpt-oss-20b");
+        assert_eq!(choice.agents.of(nightforge_domain::Agent::Coder).unwrap().as_str(), "gpt-oss-20b");
         assert_eq!((&choice.model.endpoints[0].url, choice.model.context_tokens), (&urls[2], None));
         let said = choice.said.join("\n");
         for part in [

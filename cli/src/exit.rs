@@ -98,7 +98,8 @@ impl From<StoreError> for Failure {
             | StoreError::OlderDatabase { .. }
             | StoreError::Migrate(_) => Exit::Config,
             StoreError::Migrating { .. } => Exit::Conflict,
-            StoreError::Database(_) | StoreError::Corrupt { .. } => Exit::Failed,
+            StoreError::Previous { .. } => Exit::Usage,
+            StoreError::NoSource(..) | StoreError::Database(_) | StoreError::Corrupt { .. } => Exit::Failed,
         };
         Self::new(exit, error.to_string())
     }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use nightforge_api::TaskView;
-use nightforge_domain::TaskId;
+use nightforge_domain::research::ResearchResult;
+use nightforge_domain::{Kind, TaskId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +30,14 @@ pub(crate) enum Ending {
     Left(TaskView),
 }
 
+impl Ending {
+    /// The task as it stood then.
+    pub(crate) fn task(&self) -> &TaskView {
+        let (Ending::Over(task) | Ending::Left(task)) = self;
+        task
+    }
+}
+
 /// Follows `task`, showing what happens, until it is final or `leave` is cancelled.
 ///
 /// # Errors
@@ -40,10 +49,10 @@ pub(crate) async fn follow(
     leave: &CancellationToken,
 ) -> Result<Ending, Failure> {
     let progress = Progress::start(output);
-    let mut after = 0;
+    let mut seen = Seen::default();
     let mut silent_since: Option<Instant> = None;
     loop {
-        match look(client, task, &mut after, &progress).await {
+        match look(client, task, &mut seen, &progress).await {
             Ok(view) => {
                 if silent_since.take().is_some() {
                     note("the server answers again");
@@ -90,22 +99,46 @@ enum LookError {
     Output(Failure),
 }
 
-/// The task first, then its events: those of a final task are complete.
+/// Up to where a task was told.
+#[derive(Debug, Default)]
+struct Seen {
+    event: i64,
+    message: u32,
+}
+
+/// The task first, then its events and messages: those of a final task are complete.
 async fn look(
     client: &Client,
     task: &TaskId,
-    after: &mut i64,
+    seen: &mut Seen,
     progress: &Progress,
 ) -> Result<TaskView, LookError> {
     let view = client.task(task.as_str()).await.map_err(LookError::Client)?;
+    progress.kind(view.kind);
     loop {
-        let events = client.events(task, *after).await.map_err(LookError::Client)?;
-        progress.events(&events).map_err(LookError::Output)?;
-        *after = events.last().map_or(*after, |event| event.seq);
-        if events.len() < EVENT_PAGE as usize {
+        let events = client.events(task, seen.event).await.map_err(LookError::Client)?;
+        let messages = match view.kind {
+            Kind::Build => Vec::new(),
+            Kind::Research => client.messages(task, seen.message).await.map_err(LookError::Client)?,
+        };
+        progress.happened(&events, &messages).map_err(LookError::Output)?;
+        seen.event = events.last().map_or(seen.event, |event| event.seq);
+        seen.message = messages.last().map_or(seen.message, |view| view.message.number);
+        if events.len() < EVENT_PAGE as usize && messages.len() < EVENT_PAGE as usize {
             break;
         }
     }
     progress.task(&view);
     Ok(view)
+}
+
+/// What a task that is over came to; nothing for a build, whose repository says it.
+///
+/// # Errors
+/// When the server says no.
+pub(crate) async fn result_of(client: &Client, task: &TaskView) -> Result<Option<ResearchResult>, Failure> {
+    match task.kind {
+        Kind::Build => Ok(None),
+        Kind::Research => Ok(client.result(&task.id).await?),
+    }
 }

@@ -8,6 +8,7 @@ mod data_folder;
 mod deadline;
 mod discover;
 mod doctor;
+mod evaluation;
 mod exit;
 mod follow;
 mod logging;
@@ -16,6 +17,7 @@ mod pinned;
 mod place;
 mod roles;
 mod running;
+mod search;
 mod signals;
 mod source;
 mod verbs;
@@ -23,7 +25,7 @@ mod verbs;
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::args::Arguments;
+use crate::args::{Arguments, Verb};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
@@ -35,6 +37,10 @@ fn main() -> ExitCode {
             return if refusal.use_stderr() { Exit::Usage } else { Exit::Done }.into();
         }
     };
+    if matches!(arguments.verb, Verb::ExtractPage) {
+        // The child that reads what strangers wrote: it limits itself, so nothing else may have been started.
+        return nightforge_sources::extract_main();
+    }
     match verbs::run(arguments) {
         Ok(exit) => exit.into(),
         Err(failure) => {

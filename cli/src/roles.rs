@@ -3,17 +3,18 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use nightforge_demo::{DemoModel, DemoOptions};
+use nightforge_demo::{DemoModel, DemoOptions, Misbehaviour};
 use nightforge_domain::{BootId, ModelName};
 use nightforge_llm::SecretString;
 use nightforge_llm::{EndpointConfig, ModeRule, Sampling, TimeLimits};
 use nightforge_queue::Bells;
 use nightforge_scheduler::SchedulerConfig;
 use nightforge_store::Store;
-use nightforge_worker::WorkerConfig;
 use nightforge_worker::sandbox::Sandbox;
+use nightforge_worker::{SearchSetup, WorkerConfig};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use nightforge_worker::SandboxRule;
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) data: PathBuf,
     pub(crate) store: Store,
     pub(crate) bells: Bells,
+    /// Where the Researchers of this process look for sources.
+    pub(crate) search: Option<Arc<SearchSetup>>,
     /// Whether what other processes write is noticed by polling, because no bell of theirs arrives here.
     pub(crate) polls: bool,
 }
@@ -107,6 +110,7 @@ pub(crate) async fn work(
         sampling: model.sampling,
         mode: model.mode,
         time_limits: model.time_limits,
+        search: shared.search,
         polls: shared.polls,
         ..WorkerConfig::new(shared.boot, shared.data, model.name, called)
     };
@@ -142,6 +146,19 @@ pub(crate) struct Demo {
 impl Demo {
     /// What the script builds.
     pub(crate) const OBJECTIVE: &'static str = nightforge_demo::OBJECTIVE;
+
+    /// The question that the script's team answers, in English or, for `ja`, in Japanese.
+    pub(crate) fn research_objective(language: &str) -> &'static str {
+        match language {
+            "ja" => nightforge_demo::JAPANESE_OBJECTIVE,
+            _ => nightforge_demo::RESEARCH_OBJECTIVE,
+        }
+    }
+
+    /// Answers the next call with 429, as a busy server does.
+    pub(crate) fn refuse_once(&self) {
+        self.model.misbehave(Misbehaviour::TooManyRequests { retry_after_s: 1 }, 1);
+    }
 
     /// Starts the model on a free port of loopback.
     ///

@@ -16,6 +16,7 @@ use crate::data_folder::DataFolder;
 use crate::exit::{Exit, Failure};
 use crate::place::Place;
 use crate::roles::{self, SandboxRule, ServedEndpoint, ServedModel, Shared};
+use crate::search::SearchPlan;
 
 /// What is going to run.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) workers: Vec<(ServedModel, ServedEndpoint)>,
     /// What may run where no sandbox works.
     pub(crate) sandbox: SandboxRule,
+    /// Where research looks for sources.
+    pub(crate) search: SearchPlan,
 }
 
 /// What the HTTP interface needs to know.
@@ -47,13 +50,19 @@ pub(crate) struct Interface {
 
 impl Plan {
     /// Everything in one process.
-    pub(crate) fn embedded(place: Place, interface: Interface, sandbox: SandboxRule) -> Self {
+    pub(crate) fn embedded(
+        place: Place,
+        interface: Interface,
+        sandbox: SandboxRule,
+        search: SearchPlan,
+    ) -> Self {
         let of_each = |model: &ServedModel| {
             let model = model.clone();
             model.endpoints.clone().into_iter().map(move |endpoint| (model.clone(), endpoint))
         };
         let workers = interface.models.iter().flat_map(of_each).collect();
-        Self { role: Role::Embedded, place, interface: Some(interface), schedules: true, workers, sandbox }
+        let (role, interface) = (Role::Embedded, Some(interface));
+        Self { role, place, interface, schedules: true, workers, sandbox, search }
     }
 }
 
@@ -98,9 +107,13 @@ impl Running {
             Role::Api | Role::Scheduler | Role::Worker => DataFolder::share(&plan.place.data)?,
         };
         let store = Store::open(&plan.place.database(folder.path()), DbClock::Database).await?;
-        if !plan.workers.is_empty() {
-            roles::check_sandbox(plan.sandbox).await?;
-        }
+        let search = match plan.workers.is_empty() {
+            true => None,
+            false => {
+                roles::check_sandbox(plan.sandbox).await?;
+                plan.search.open(folder.path()).await?
+            }
+        };
         let boot = fresh_boot_id();
         let unusable = |error: io::Error| {
             Failure::config(format!(
@@ -122,11 +135,17 @@ impl Running {
         if polls {
             tracing::info!("no redis_url is set: this process looks for work of others by polling");
         }
-        let shared =
-            Shared { boot: boot.clone(), data: folder.path().to_owned(), store: store.clone(), bells, polls };
+        let shared = Shared {
+            boot: boot.clone(),
+            data: folder.path().to_owned(),
+            store: store.clone(),
+            bells,
+            search,
+            polls,
+        };
         let (mut workers, mut others) = (JoinSet::new(), JoinSet::new());
         if let (Some(interface), Some(listener)) = (plan.interface, listener) {
-            let (api, stop) = (api(&shared, interface), stop.clone());
+            let (api, stop) = (api(&shared, interface, plan.search.names()), stop.clone());
             others.spawn(named("the HTTP interface", async move {
                 Ok(nightforge_api::serve(api, listener, stop).await?)
             }));
@@ -222,12 +241,13 @@ fn elsewhere(folder: &DataFolder, home: &str) -> Failure {
 }
 
 /// The HTTP interface of this process.
-fn api(shared: &Shared, interface: Interface) -> Api {
+fn api(shared: &Shared, interface: Interface, search: Vec<String>) -> Api {
     Api {
         store: shared.store.clone(),
         bells: shared.bells.clone(),
         models: Models { known: interface.models.iter().map(known).collect(), agents: interface.agents },
         data: shared.data.clone(),
+        search,
         defaults: interface.limits,
     }
 }

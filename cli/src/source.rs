@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use nightforge_api::{EventView, NotOne, PageRequest, TaskPage, TaskView, read_page, resolve_id};
+use nightforge_api::{
+    EventView, FindingPage, MessageView, NotOne, PageRequest, SourcePage, SubtaskPage, TaskPage, TaskView,
+    read_findings, read_messages, read_page, read_sources, read_subtasks, resolve_id,
+};
 use nightforge_domain::TaskId;
+use nightforge_domain::research::{MessageType, ResearchResult};
 use nightforge_store::Store;
 
 use crate::args::{DEFAULT_SERVER, FromArgs};
 use crate::client::{Client, ClientError, EVENT_PAGE};
 use crate::data_folder;
 use crate::exit::{Exit, Failure};
-use crate::output::note;
+use crate::output::{Workspace, note};
 
 /// What is read.
 pub(crate) enum Source {
@@ -76,6 +80,65 @@ impl Source {
             NotOne::Store(error) => error.into(),
         })?;
         Ok(TaskView::load(store, data, &task).await?)
+    }
+
+    /// What the team of a research task has before it.
+    pub(crate) async fn workspace(&self, task: &TaskId) -> Result<Workspace, Failure> {
+        let (subtasks, findings, sources) = match self {
+            Self::Server(client) => (
+                client.page::<SubtaskPage>(task, "subtasks").await?,
+                client.page::<FindingPage>(task, "findings").await?,
+                client.page::<SourcePage>(task, "sources").await?,
+            ),
+            Self::Folder { store, .. } => (
+                read_subtasks(store, task).await?,
+                read_findings(store, task).await?,
+                read_sources(store, task).await?,
+            ),
+        };
+        Ok(Workspace {
+            assignments: subtasks.subtasks,
+            findings: findings.findings,
+            uncertainties: findings.uncertainties,
+            sources: sources.sources,
+            latest_review: self.latest_review(task).await?,
+        })
+    }
+
+    /// The last message in which the Critic decided.
+    async fn latest_review(&self, task: &TaskId) -> Result<Option<MessageView>, Failure> {
+        let (mut latest, mut after) = (None, 0);
+        loop {
+            let messages = match self {
+                Self::Server(client) => client.messages(task, after).await?,
+                Self::Folder { store, .. } => read_messages(store, task, after, EVENT_PAGE).await?.messages,
+            };
+            let is_last = messages.len() < EVENT_PAGE as usize;
+            after = messages.last().map_or(after, |view| view.message.number);
+            let decided = |view: &MessageView| {
+                matches!(view.message.kind, MessageType::Approved | MessageType::NeedsMoreWork)
+            };
+            latest = messages.into_iter().rfind(decided).or(latest);
+            if is_last {
+                return Ok(latest);
+            }
+        }
+    }
+
+    /// The result of a research task; `None` where there is none.
+    pub(crate) async fn result(&self, task: &TaskId) -> Result<Option<ResearchResult>, Failure> {
+        Ok(match self {
+            Self::Server(client) => client.result(task).await?,
+            Self::Folder { store, .. } => store.research_result(task).await?,
+        })
+    }
+
+    /// The report as Markdown; `None` while there is none.
+    pub(crate) async fn report(&self, task: &TaskId) -> Result<Option<String>, Failure> {
+        Ok(match self {
+            Self::Server(client) => client.report(task).await?,
+            Self::Folder { store, .. } => store.task(task).await?.report,
+        })
     }
 
     /// Events after number `after`, oldest first; fewer than [`EVENT_PAGE`] at the end.

@@ -5,5 +5,7 @@
 mod guards;
 mod operating;
 mod reading;
+mod research;
 mod server;
 mod submitting;
+mod team;

@@ -225,7 +225,11 @@ async fn queues_tell_their_depth_their_workers_and_who_paused_them() {
     );
     let small = queue(&page, "small");
     assert_eq!(json!([small["workers_ready"], small["workers_parked"]]), json!([0, 1]));
-    assert_eq!(page.body["kinds"], json!([{"kind": "build", "queued": 1, "running": 2, "paused": null}]));
+    let kinds = json!([
+        {"kind": "build", "queued": 1, "running": 2, "paused": null},
+        {"kind": "research", "queued": 0, "running": 0, "paused": null},
+    ]);
+    assert_eq!(page.body["kinds"], kinds);
 
     let answer = server.ask("/api/queues/coder/pause").await;
     assert_eq!(

@@ -54,11 +54,22 @@ impl Server {
             endpoints: vec!["http://127.0.0.1:1234/v1".to_owned()],
         };
         let coder: ModelName = "coder".parse().unwrap();
-        let agents = AgentModels { initializer: coder.clone(), coder };
+        let agents = AgentModels::same(&coder);
         Self::start_with(Models { known: vec![model("coder"), model("small")], agents: Some(agents) }).await
     }
 
     pub(crate) async fn start_with(models: Models) -> Self {
+        Self::serving(models, vec!["demo".to_owned()]).await
+    }
+
+    /// One that has nothing to search.
+    pub(crate) async fn without_search() -> Self {
+        let coder: ModelName = "coder".parse().unwrap();
+        let models = Models { known: Vec::new(), agents: Some(AgentModels::same(&coder)) };
+        Self::serving(models, Vec::new()).await
+    }
+
+    async fn serving(models: Models, search: Vec<String>) -> Self {
         // The client wants a provider for TLS also where it speaks plain HTTP.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let data = tempfile::tempdir().unwrap();
@@ -71,6 +82,7 @@ impl Server {
             bells: bells.clone(),
             models,
             data: data.path().to_owned(),
+            search,
             defaults: Limits { max_sessions: 77, ..Limits::default() },
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -101,15 +113,21 @@ impl Server {
     pub(crate) async fn advance(&self, task: &TaskId) {
         while let Some(pending) = self.store.pending(task).await.unwrap() {
             let row = &pending.task;
+            let sources = self.store.sources(task).await.unwrap();
+            let spent = self.store.spent(task).await.unwrap();
+            let previous = match &row.previous {
+                Some(previous) => self.store.research_result(previous).await.unwrap(),
+                None => None,
+            };
             let context = Context {
                 limits: &row.limits,
                 now: self.store.now().await.unwrap(),
                 deadline: row.deadline,
                 facts: ReportFacts {
-                    task,
-                    objective: &row.objective,
-                    created_at: row.created_at,
-                    spent: self.store.spent(task).await.unwrap(),
+                    language: row.language.as_deref(),
+                    sources: &sources,
+                    previous: previous.as_ref(),
+                    ..ReportFacts::new(task, &row.objective, row.created_at, spent)
                 },
             };
             let transition = state::next(&row.state, &pending.input, &context).unwrap();

@@ -68,10 +68,12 @@ async fn a_past_deadline_is_refused_unless_its_key_has_made_a_task() {
         objective: "A board".to_owned().try_into().unwrap(),
         owner: "local".to_owned(),
         priority: Priority::default(),
-        models: AgentModels { initializer: coder.clone(), coder },
+        models: AgentModels::same(&coder).for_kind(Kind::Build),
         limits: Limits { max_sessions: 77, ..Limits::default() },
         approve: false,
         deadline: Some(Millis(deadline)),
+        language: None,
+        previous: None,
         idempotency_key: Some("k1".to_owned()),
     };
     let first = server.store.submit(&first).await.unwrap().task;

@@ -3,6 +3,7 @@
 
 mod endpoints;
 mod mistakes;
+mod research;
 mod shown;
 mod urls;
 
@@ -14,17 +15,19 @@ use std::time::Duration;
 use figment::Figment;
 use figment::providers::{Env, Format, Toml};
 use nightforge_api::LimitChanges;
-use nightforge_domain::{AgentModels, Limits, ModelName};
+use nightforge_domain::{Agent, AgentModels, Limits, ModelName};
 use nightforge_llm::{ModeRule, Sampling, SecretString, TimeLimits};
 use serde::Deserialize;
 
 use self::endpoints::WrittenEndpoint;
 use self::mistakes::{explain, place_of};
+use self::research::WrittenResearch;
 use crate::args::SettingsArgs;
 use crate::data_folder;
 use crate::exit::Failure;
 use crate::place::Place;
 use crate::roles::ServedModel;
+use crate::search::SearchPlan;
 
 pub(crate) use self::endpoints::{MAX_SLOTS, checked_endpoint};
 pub(crate) use self::shown::shown;
@@ -59,6 +62,7 @@ struct Written {
     discover: Option<Vec<String>>,
     models: BTreeMap<String, WrittenModel>,
     roles: WrittenRoles,
+    research: WrittenResearch,
     limits: Limits,
 }
 
@@ -83,6 +87,19 @@ struct WrittenModel {
 struct WrittenRoles {
     initializer: Option<String>,
     coder: Option<String>,
+    /// Where it is missing, the coder's model.
+    manager: Option<String>,
+    /// Where one of these is missing, the manager's model.
+    researcher: Option<String>,
+    critic: Option<String>,
+    synthesizer: Option<String>,
+}
+
+impl WrittenRoles {
+    fn are_given(&self) -> bool {
+        let Self { initializer, coder, manager, researcher, critic, synthesizer } = self;
+        [initializer, coder, manager, researcher, critic, synthesizer].iter().any(|role| role.is_some())
+    }
 }
 
 /// The configuration, checked.
@@ -96,6 +113,8 @@ pub(crate) struct Settings {
     pub(crate) discover: Option<Vec<String>>,
     /// The configured models and who calls which; `None` where none is configured.
     pub(crate) models: Option<(Vec<ServedModel>, AgentModels)>,
+    /// Where research looks for sources; nowhere by default.
+    pub(crate) search: SearchPlan,
     /// The limits of a task that names none.
     pub(crate) limits: Limits,
 }
@@ -158,7 +177,7 @@ fn check(
         endpoints::check_discover(discover).map_err(|reason| wrong("discover", &reason))?;
     }
     let models = if written.models.is_empty() {
-        if written.roles.initializer.is_some() || written.roles.coder.is_some() {
+        if written.roles.are_given() {
             return Err(wrong("roles", "[roles] names a model, and no [models.NAME] is configured; add one"));
         }
         None
@@ -181,6 +200,8 @@ fn check(
             .collect::<Result<_, _>>()?;
         Some((served, agents))
     };
+    let search = research::checked(written.research)
+        .map_err(|(key, reason)| wrong(&format!("research.{key}"), &format!("[research] {reason}")))?;
     let url = |key: &str, url: Option<String>, schemes: &[&str]| {
         url.map(|url| urls::checked(url, schemes).map_err(|reason| wrong(key, &format!("{key}: {reason}"))))
             .transpose()
@@ -195,6 +216,7 @@ fn check(
         },
         discover: written.discover,
         models,
+        search,
         limits: written.limits,
     })
 }
@@ -212,7 +234,24 @@ fn agents(roles: &WrittenRoles, names: &[ModelName]) -> Result<AgentModels, Stri
             format!("[roles] {role} = \"{wanted}\": there is no such model; configured: {}", listed())
         }),
     };
-    Ok(AgentModels { initializer: of("initializer", &roles.initializer)?, coder: of("coder", &roles.coder)? })
+    let initializer = of("initializer", &roles.initializer)?;
+    let coder = of("coder", &roles.coder)?;
+    let or = |role: &str, wanted: &Option<String>, otherwise: &ModelName| match wanted {
+        Some(_) => of(role, wanted),
+        None => Ok(otherwise.clone()),
+    };
+    let manager = or("manager", &roles.manager, &coder)?;
+    let researcher = or("researcher", &roles.researcher, &manager)?;
+    let critic = or("critic", &roles.critic, &manager)?;
+    let synthesizer = or("synthesizer", &roles.synthesizer, &manager)?;
+    Ok(AgentModels::chosen(|agent| match agent {
+        Agent::Initializer => initializer.clone(),
+        Agent::Coder | Agent::Verifier => coder.clone(),
+        Agent::Manager => manager.clone(),
+        Agent::Researcher => researcher.clone(),
+        Agent::Critic => critic.clone(),
+        Agent::Synthesizer => synthesizer.clone(),
+    }))
 }
 
 fn served(name: &ModelName, written: WrittenModel) -> Result<ServedModel, String> {
@@ -288,7 +327,7 @@ mod tests {
     #[test]
     fn one_model_serves_every_agent() {
         let (models, agents) = settings(CODER).unwrap().models.unwrap();
-        assert_eq!(agents.initializer.as_str(), "coder");
+        assert_eq!(agents.of(Agent::Initializer).unwrap().as_str(), "coder");
         assert_eq!((models[0].server_name.as_str(), models[0].endpoints[0].slots), ("openai/gpt-oss-20b", 1));
     }
 

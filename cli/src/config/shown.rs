@@ -60,7 +60,7 @@ fn rows(figment: &Figment, settings: &Settings, args: &SettingsArgs) -> Vec<Sett
     for (name, value) in limits.as_object().into_iter().flatten() {
         rows.push(row(&format!("limits.{name}"), value.clone()));
     }
-    for table in ["roles", "models"] {
+    for table in ["roles", "models", "research"] {
         if let Ok(value) = figment.find_value(table) {
             // All of it is written somewhere; an entry of a list is found by the list's own place.
             written(table, &value, &mut |key, value| {
@@ -68,11 +68,22 @@ fn rows(figment: &Figment, settings: &Settings, args: &SettingsArgs) -> Vec<Sett
                 while let (false, Some((parent, _))) = (figment.contains(place), place.rsplit_once('.')) {
                     place = parent;
                 }
-                rows.push(Setting { source: source(place), ..row(key, value) });
+                rows.push(Setting { source: source(place), ..row(key, without_queries(value)) });
             });
         }
     }
     rows
+}
+
+/// What the query of an address holds may be a token. Addresses with passwords are refused before they come here.
+fn without_queries(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::String(text) if text.contains("://") => {
+            text.split_once('?').map_or_else(|| text.clone(), |(address, _)| format!("{address}?…")).into()
+        }
+        serde_json::Value::Array(values) => values.into_iter().map(without_queries).collect(),
+        value => value,
+    }
 }
 
 /// Each value below `value`, with its path.
@@ -101,7 +112,9 @@ mod tests {
     #[test]
     fn values_stand_with_their_sources_and_without_passwords() {
         let toml = "redis_url = \"redis://:hunter2@cache\"\n[limits]\nmax_turns = 9\n[models.coder]\nname = \"m\"\n\
-                    [[models.coder.endpoints]]\nurl = \"http://127.0.0.1:1234/v1\"\n";
+                    [[models.coder.endpoints]]\nurl = \"http://127.0.0.1:1234/v1\"\n\
+                    [research]\nallow = [\"wiki:8080\"]\n[[research.search]]\nkind = \"feeds\"\n\
+                    urls = [\"https://h/feed?key=hunter2\"]\n";
         let figment = Figment::from(Toml::string(toml));
         let args = SettingsArgs { config: None, data: Some("/data".into()) };
         let settings = super::super::read(&figment, &args, None).unwrap();
@@ -117,6 +130,10 @@ mod tests {
         assert_eq!(of("limits.max_attempts").source, "default");
         assert_eq!(of("models.coder.endpoints.0.url").value, "http://127.0.0.1:1234/v1");
         assert_ne!(of("models.coder.endpoints.0.url").source, "default");
+        assert_eq!(of("research.allow").value[0], "wiki:8080");
+        assert_eq!(of("research.search.0.kind").value, "feeds");
+        assert_eq!(of("research.search.0.urls").value[0], "https://h/feed?…");
+        assert_ne!(of("research.search.0.urls").source, "default");
         assert!(!format!("{rows:?}").contains("hunter2"));
     }
 }

@@ -2,6 +2,7 @@
 
 mod machine;
 mod neighbours;
+mod search;
 
 use serde::Serialize;
 
@@ -54,6 +55,7 @@ pub(crate) async fn examine(settings: &Settings) -> Vec<Finding> {
     findings.extend(clock);
     findings.push(neighbours::redis(&settings.place).await);
     findings.extend(neighbours::models(settings).await);
+    findings.extend(search::search(&settings.search).await);
     findings.push(machine::sandbox().await);
     findings.push(machine::git());
     findings

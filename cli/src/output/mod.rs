@@ -1,9 +1,11 @@
 //! What verbs print: results on standard output in the format that was asked for, remarks on standard error.
 
+mod conversation;
 mod dead_letters;
 mod events;
 mod progress;
 mod queues;
+mod research;
 mod table;
 mod tasks;
 mod text;
@@ -17,9 +19,10 @@ use serde::Serialize;
 use crate::exit::{Exit, Failure};
 
 pub(crate) use progress::{Progress, above_the_bar};
+pub(crate) use research::{Shown, Workspace};
 pub(crate) use table::table;
 pub(crate) use tasks::Outcomes;
-pub(crate) use text::one_line;
+pub(crate) use text::{for_terminal, one_line};
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

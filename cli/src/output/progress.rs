@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use nightforge_api::{EventView, TaskView};
+use nightforge_api::{EventView, MessageView, ResearchView, TaskView};
+use nightforge_domain::Kind;
 
+use super::conversation::Conversation;
 use super::events::told;
 use super::text::one_line;
 use super::{Format, Output, note};
@@ -35,6 +37,11 @@ pub(crate) fn above_the_bar<T>(write: impl FnOnce() -> T) -> T {
 pub(crate) struct Progress {
     output: Output,
     bar: Option<ProgressBar>,
+    /// The kind of the task, once it is known.
+    kind: OnceLock<Kind>,
+    conversation: Conversation,
+    /// What was last told of the team's progress where there is no bar.
+    told: Mutex<String>,
     /// Reasons for waiting that hold, by name, and in how many looks in a row they were seen.
     waiting: Mutex<BTreeMap<String, u32>>,
 }
@@ -43,25 +50,50 @@ impl Progress {
     pub(crate) fn start(output: Output) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(0);
-            // Without a length there is nothing to fill; the template is a constant.
-            if let Ok(style) = ProgressStyle::with_template(
-                "{spinner} [{bar:30}] {pos}/{len} features  {elapsed}  {wide_msg}",
-            ) {
-                bar.set_style(style.progress_chars("=> "));
-            }
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
         BAR.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&bar);
-        Self { output, bar, waiting: Mutex::default() }
+        Self {
+            output,
+            bar,
+            kind: OnceLock::new(),
+            conversation: Conversation::on_stderr(),
+            told: Mutex::default(),
+            waiting: Mutex::default(),
+        }
     }
 
-    /// New events, oldest first.
-    pub(crate) fn events(&self, events: &[EventView]) -> Result<(), Failure> {
+    /// The kind decides what the bar shows.
+    pub(crate) fn kind(&self, kind: Kind) {
+        let template = match kind {
+            Kind::Build => "{spinner} [{bar:30}] {pos}/{len} features  {elapsed}  {wide_msg}",
+            Kind::Research => "{spinner} {elapsed}  {wide_msg}",
+        };
+        self.kind.get_or_init(|| {
+            // The template is a constant.
+            if let (Some(bar), Ok(style)) = (&self.bar, ProgressStyle::with_template(template)) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            kind
+        });
+    }
+
+    /// New events and messages, each oldest first.
+    pub(crate) fn happened(&self, events: &[EventView], messages: &[MessageView]) -> Result<(), Failure> {
         if self.output.format == Format::Jsonl {
             return above_the_bar(|| self.output.events(events));
         }
-        for line in events.iter().filter_map(told) {
+        let is_research = self.kind.get() == Some(&Kind::Research);
+        let mut lines: Vec<(jiff::Timestamp, String)> = Vec::new();
+        for event in events {
+            let line = if is_research { self.conversation.event(event) } else { told(event) };
+            lines.extend(line.map(|line| (event.at, line)));
+        }
+        lines.extend(messages.iter().map(|view| (view.at, self.conversation.message(&view.message))));
+        // A stable sort: what a transition wrote at one moment keeps its order, events first.
+        lines.sort_by_key(|(at, _)| *at);
+        for (_, line) in lines {
             note(&line);
         }
         Ok(())
@@ -76,8 +108,12 @@ impl Progress {
                 .waiting
                 .first()
                 .map_or_else(String::new, |why| format!(" ({})", one_line(&why.short, 60)));
-            bar.set_message(format!("{}, session {}{why}", task.phase, task.sessions));
+            match &task.research {
+                Some(research) => bar.set_message(format!("{}{why}", team(task, research))),
+                None => bar.set_message(format!("{}, session {}{why}", task.phase, task.sessions)),
+            }
         }
+        self.tell_progress(task);
         if self.output.format == Format::Jsonl {
             return;
         }
@@ -92,6 +128,35 @@ impl Progress {
             }
         }
     }
+}
+
+impl Progress {
+    /// Where there is no bar, a line for each change of the team's phase.
+    fn tell_progress(&self, task: &TaskView) {
+        let Some(research) = &task.research else { return };
+        if self.bar.is_some() || self.output.format == Format::Jsonl || task.state.is_final() {
+            return;
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = format!("{} {}", task.phase, research.iteration);
+        if *told != now {
+            note(&team(task, research));
+            *told = now;
+        }
+    }
+}
+
+/// Phase, iteration, agent calls, findings.
+fn team(task: &TaskView, research: &ResearchView) -> String {
+    format!(
+        "{}  iteration {}/{}, agent calls {}/{}, {} findings",
+        task.phase,
+        research.iteration,
+        task.limits.max_iterations,
+        research.agent_calls,
+        task.limits.max_agent_calls,
+        research.findings
+    )
 }
 
 impl Drop for Progress {

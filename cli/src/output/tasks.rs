@@ -1,9 +1,12 @@
 //! Tasks, for people and for programs.
 
-use nightforge_api::{FeatureCounts, TaskPage, TaskView};
-use nightforge_domain::{Kind, Status, TaskId};
+use nightforge_api::{FeatureCounts, ResultView, TaskPage, TaskView};
+use nightforge_domain::contract::research::Confidence;
+use nightforge_domain::research::{Outcome, ResearchResult};
+use nightforge_domain::{AgentModels, Kind, Status, TaskId};
 use serde::Serialize;
 
+use super::research::{came_to, counters, key_findings};
 use super::table::{pairs, table};
 use super::text::{grouped, length, one_line, shell_word, state};
 use super::{Format, Output};
@@ -12,30 +15,65 @@ use crate::exit::Failure;
 /// What `demo` and `submit` print as JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct Outcomes {
-    tasks: Vec<Outcome>,
+    tasks: Vec<Came>,
+}
+
+/// What one task came to; which fields there are depends on its kind.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Came {
+    Build {
+        id: TaskId,
+        kind: Kind,
+        state: Status,
+        repository: Option<String>,
+        report: Option<String>,
+        features: FeatureCounts,
+    },
+    Research {
+        id: TaskId,
+        kind: Kind,
+        state: Status,
+        report: Option<String>,
+        result: Option<Answer>,
+    },
 }
 
 #[derive(Debug, Serialize)]
-struct Outcome {
-    id: TaskId,
-    kind: Kind,
-    state: Status,
-    repository: Option<String>,
-    report: Option<String>,
-    features: FeatureCounts,
+struct Answer {
+    outcome: Outcome,
+    conclusion: Option<String>,
+    confidence: Option<Confidence>,
+    key_findings: usize,
+    warnings: Vec<String>,
 }
 
 impl Outcomes {
-    pub(crate) fn of(task: &TaskView) -> Self {
-        let outcome = Outcome {
-            id: task.id.clone(),
-            kind: task.kind,
-            state: task.state,
-            repository: task.repository.clone(),
-            report: task.report.clone(),
-            features: task.features,
-        };
-        Self { tasks: vec![outcome] }
+    pub(crate) fn of<'t>(tasks: impl IntoIterator<Item = &'t TaskView>) -> Self {
+        Self { tasks: tasks.into_iter().map(Came::of).collect() }
+    }
+}
+
+impl Came {
+    fn of(task: &TaskView) -> Self {
+        let (id, kind, state) = (task.id.clone(), task.kind, task.state);
+        let report = task.report.clone();
+        match &task.research {
+            None => {
+                let repository = task.repository.clone();
+                Came::Build { id, kind, state, repository, report, features: task.features }
+            }
+            Some(research) => {
+                let answer = |result: &ResultView| Answer {
+                    outcome: result.outcome,
+                    conclusion: result.conclusion.clone(),
+                    confidence: result.confidence,
+                    key_findings: result.key_findings,
+                    warnings: result.warnings.clone(),
+                };
+                Came::Research { id, kind, state, report, result: research.result.as_ref().map(answer) }
+            }
+        }
     }
 }
 
@@ -51,7 +89,7 @@ impl Output {
                         task.id.to_string(),
                         task.kind.to_string(),
                         self.state_and_why(task),
-                        format!("{}/{}", task.features.passed, task.features.total),
+                        progress(task),
                         task.priority.get().to_string(),
                         moment(task.created_at),
                         one_line(&task.objective, 50),
@@ -59,7 +97,7 @@ impl Output {
                 };
                 let rows: Vec<Vec<String>> = page.tasks.iter().map(row).collect();
                 self.text(&table(
-                    &["ID", "KIND", "STATE", "FEATURES", "PRIORITY", "CREATED", "OBJECTIVE"],
+                    &["ID", "KIND", "STATE", "PROGRESS", "PRIORITY", "CREATED", "OBJECTIVE"],
                     &rows,
                 ))
             }
@@ -83,17 +121,16 @@ impl Output {
         }
     }
 
-    /// What a finished task came to.
-    pub(crate) fn outcome(&self, task: &TaskView) -> Result<(), Failure> {
-        let mut lines = vec![
-            ("task", task.id.to_string()),
-            ("state", state(task.state, self.colour)),
-            ("features", format!("{} of {} proven", task.features.passed, task.features.total)),
-        ];
+    /// What a finished task came to; of research, with its result.
+    pub(crate) fn outcome(&self, task: &TaskView, result: Option<&ResearchResult>) -> Result<(), Failure> {
+        let mut lines = vec![("task", task.id.to_string()), ("state", state(task.state, self.colour))];
+        lines.extend(proven(task));
         lines.extend(reason(task));
+        lines.extend(came_to(task));
         lines.extend(spent(task));
         lines.extend(places(task));
-        self.text(&pairs(&lines))
+        self.text(&pairs(&lines))?;
+        result.map_or(Ok(()), |result| self.text(&key_findings(result)))
     }
 
     fn details(&self, task: &TaskView) -> Vec<(&'static str, String)> {
@@ -105,7 +142,7 @@ impl Output {
             ("objective", one_line(&task.objective, 400)),
             ("owner", task.owner.clone()),
             ("priority", task.priority.get().to_string()),
-            ("models", format!("initializer: {}, coder: {}", task.models.initializer, task.models.coder)),
+            ("models", called(&task.models)),
             ("created", moment(task.created_at)),
         ];
         if task.paused {
@@ -121,7 +158,8 @@ impl Output {
             lines.push(("deadline", moment(deadline)));
         }
         lines.extend(reason(task));
-        lines.push(("features", format!("{} of {} proven", task.features.passed, task.features.total)));
+        lines.extend(proven(task));
+        lines.extend(came_to(task));
         lines.extend(spent(task));
         lines.extend(places(task));
         lines
@@ -132,18 +170,37 @@ fn reason(task: &TaskView) -> Option<(&'static str, String)> {
     task.reason.as_ref().map(|reason| ("reason", one_line(reason, 400)))
 }
 
+/// How far it is, in a word.
+fn progress(task: &TaskView) -> String {
+    match &task.research {
+        None => format!("{}/{}", task.features.passed, task.features.total),
+        Some(research) => format!("{} findings", research.findings),
+    }
+}
+
+fn proven(task: &TaskView) -> Option<(&'static str, String)> {
+    let features = task.features;
+    (task.kind == Kind::Build)
+        .then(|| ("features", format!("{} of {} proven", features.passed, features.total)))
+}
+
 fn spent(task: &TaskView) -> Vec<(&'static str, String)> {
     let tokens =
         format!("{} in, {} out", grouped(task.spent.prompt_tokens), grouped(task.spent.completion_tokens));
     let end = task.finished_at.unwrap_or(task.updated_at);
     let working_ms = end.as_millisecond() - task.created_at.as_millisecond();
-    let model_ms = i64::try_from(task.spent.model_ms).unwrap_or(i64::MAX);
-    vec![
-        ("sessions", task.sessions.to_string()),
-        ("model calls", task.spent.model_calls.to_string()),
-        ("tokens", tokens),
-        ("time", format!("{}, of it {} in model calls", length(working_ms), length(model_ms))),
-    ]
+    let model_ms = length(i64::try_from(task.spent.model_ms).unwrap_or(i64::MAX));
+    let mut lines = counters(task);
+    if task.kind == Kind::Build {
+        lines.push(("sessions", task.sessions.to_string()));
+    }
+    lines.push(("model calls", task.spent.model_calls.to_string()));
+    lines.push(("tokens", tokens));
+    lines.push(match task.kind {
+        Kind::Build => ("time", format!("{}, of it {model_ms} in model calls", length(working_ms))),
+        Kind::Research => ("model time", model_ms),
+    });
+    lines
 }
 
 fn places(task: &TaskView) -> Vec<(&'static str, String)> {
@@ -163,6 +220,11 @@ fn places(task: &TaskView) -> Vec<(&'static str, String)> {
 /// To the second, in UTC as everywhere.
 fn moment(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+/// Each agent with its model.
+fn called(models: &AgentModels) -> String {
+    models.iter().map(|(agent, model)| format!("{agent}: {model}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

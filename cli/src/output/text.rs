@@ -8,11 +8,19 @@ const TURNING: [char; 12] = [
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// One line of at most `max` characters. Control characters become spaces, and those that turn the direction are left
-/// out: what others wrote must not steer the terminal.
+/// Characters that nobody sees: they hide words, or orders to a model.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// One line of at most `max` characters. Control characters become spaces, and those that turn the direction or hide
+/// are left out: what others wrote must not steer the terminal.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
-    let clean: String =
-        text.chars().filter(|c| !TURNING.contains(c)).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = text
+        .chars()
+        .filter(|c| !TURNING.contains(c) && !is_hidden(*c))
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= max {
         return words;
@@ -20,6 +28,13 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     let mut short: String = words.chars().take(max.saturating_sub(1)).collect();
     short.push('…');
     short
+}
+
+/// The text as a terminal may show it: its lines stay, and nothing in it steers.
+pub(crate) fn for_terminal(text: &str) -> String {
+    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let kept = text.chars().filter(|c| !TURNING.contains(c) && !is_hidden(*c));
+    kept.map(|c| if steers(c) { ' ' } else { c }).collect()
 }
 
 /// `8 s`, `3 min 05 s`, `2 h 07 min`.
@@ -71,6 +86,8 @@ mod tests {
     fn texts_of_others_do_not_steer_the_terminal() {
         assert_eq!(one_line("a\u{1b}[2Jb\nc\td  e", 40), "a [2Jb c d e");
         assert_eq!(one_line("a\u{202e}txt.\u{2066}b\u{200f}\u{61c}", 40), "atxt.b");
+        assert_eq!(one_line("a\u{200b}b\u{feff}c\u{e0041}\u{9b}31md", 40), "abc 31md");
+        assert_eq!(for_terminal("a\u{1b}[2J\n\tb\r\u{202e}c"), "a [2J\n\tb c");
         assert_eq!(one_line("abcdef", 4), "abc…");
         assert_eq!(one_line("abcd", 4), "abcd");
     }

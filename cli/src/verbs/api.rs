@@ -26,6 +26,7 @@ pub(super) async fn run(args: Api) -> Result<Exit, Failure> {
         schedules: false,
         workers: Vec::new(),
         sandbox: SandboxRule::Required,
+        search: settings.search,
     };
     super::role::run(plan, |running| {
         note(&format!("the api is ready at {}, data in {}", running.url(), running.data().display()));

@@ -8,6 +8,7 @@ mod confirm;
 mod dead;
 mod demo;
 mod doctor;
+mod eval;
 mod events;
 mod list;
 mod migrate;
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Verb::Api(args) => api::run(args).await,
             Verb::Scheduler(args) => scheduler::run(args).await,
             Verb::Worker(args) => worker::run(args).await,
-            Verb::Submit(args) => submit::run(args).await,
+            Verb::Submit(args) => submit::run(*args).await,
             Verb::List(args) => list::run(args).await,
             Verb::Show(args) => show::run(args).await,
             Verb::Watch(args) => watch::run(args).await,
@@ -58,10 +59,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Verb::Queue(args) => queue::run(args).await,
             Verb::Workers(args) => workers::run(args).await,
             Verb::Dead(args) => dead::run(args).await,
+            Verb::Eval(args) => eval::run(args).await,
             Verb::Doctor(args) => doctor::run(args).await,
             Verb::Config(args) => config::run(args),
             Verb::Migrate(args) => migrate::run(args).await,
             Verb::Completions(args) => completions::run(&args),
+            // `main` has taken it: it runs without a runtime.
+            Verb::ExtractPage => Ok(Exit::Done),
         }
     });
     // A blocked read of standard input must not keep the process.

@@ -18,6 +18,7 @@ pub(super) async fn run(args: Scheduler) -> Result<Exit, Failure> {
         schedules: true,
         workers: Vec::new(),
         sandbox: SandboxRule::Required,
+        search: settings.search,
     };
     super::role::run(plan, |running| {
         note(&format!("the scheduler is ready, data in {}", running.data().display()));

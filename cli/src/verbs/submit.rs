@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use nightforge_api::{LimitChanges, SubmitBody};
-use nightforge_domain::{ModelName, Objective};
+use nightforge_domain::{Kind, ModelName, Objective};
 
 use super::watch::conclude;
 use crate::args::Submit;
@@ -22,7 +22,7 @@ pub(super) async fn run(args: Submit) -> Result<Exit, Failure> {
         let leave = signals::orderly_end()?;
         note(&format!("task {}", task.id));
         let ending = follow(&client, &task.id, output, &leave).await?;
-        return conclude(&ending, output, &args.server.server);
+        return conclude(&client, &ending, output, &args.server.server).await;
     }
     match output.format {
         Format::Table => {
@@ -32,7 +32,7 @@ pub(super) async fn run(args: Submit) -> Result<Exit, Failure> {
                 note(&format!("waiting: {}", why.message));
             }
         }
-        Format::Json => output.json(&Outcomes::of(&task))?,
+        Format::Json => output.json(&Outcomes::of([&task]))?,
         Format::Jsonl => output.json_line(&task)?,
     }
     Ok(Exit::Done)
@@ -43,11 +43,7 @@ fn body(args: &Submit) -> Result<SubmitBody, Failure> {
     let objective =
         Objective::try_from(objective(args)?).map_err(|error| Failure::usage(error.to_string()))?;
     let model = args.model.as_deref().map(str::parse::<ModelName>).transpose();
-    let limits = LimitChanges::default()
-        .with("min_features", args.min_features)
-        .with("max_attempts", args.max_attempts)
-        .with("max_sessions", args.max_sessions)
-        .with("max_tokens", args.max_tokens);
+    let limits = limits(args)?;
     let deadline = args.deadline.as_deref().map(|text| deadline::resolve(text, &clock::now())).transpose();
     Ok(SubmitBody {
         kind: args.kind,
@@ -56,7 +52,31 @@ fn body(args: &Submit) -> Result<SubmitBody, Failure> {
         model: model.map_err(|error| Failure::usage(format!("--model: {error}")))?,
         deadline: deadline.map_err(|reason| Failure::usage(format!("--deadline: {reason}")))?,
         limits,
+        language: args.language.clone(),
+        previous: args.previous.clone(),
     })
+}
+
+/// The limits that are given. A flag of another kind would have no effect, so it is refused.
+fn limits(args: &Submit) -> Result<LimitChanges, Failure> {
+    let no_effect = |flag: &str, kinds: &str| {
+        Err(Failure::usage(format!("{flag} is for {kinds}, not for {}; leave it out", args.kind)))
+    };
+    if args.kind != Kind::Research {
+        for (flag, given) in [("--language", &args.language), ("--previous", &args.previous)] {
+            if given.is_some() {
+                return no_effect(flag, Kind::Research.as_str());
+            }
+        }
+    }
+    let mut limits = LimitChanges::default();
+    for (flag, limit, value) in args.limits.given() {
+        match LimitChanges::kind_of(limit) {
+            Some(only) if only != args.kind && value.is_some() => return no_effect(flag, only.as_str()),
+            _ => limits = limits.with(limit, value),
+        }
+    }
+    Ok(limits)
 }
 
 fn objective(args: &Submit) -> Result<String, Failure> {
@@ -64,9 +84,7 @@ fn objective(args: &Submit) -> Result<String, Failure> {
         (Some(path), _) => read(std::fs::File::open(path), &path.display().to_string()),
         (None, Some("-")) => read(Ok(io::stdin().lock()), "standard input"),
         (None, Some(text)) => Ok(text.to_owned()),
-        (None, None) => {
-            Err(Failure::usage("the objective is missing; say in a sentence what should be built"))
-        }
+        (None, None) => Err(Failure::usage("the objective is missing; say in a sentence what is wanted")),
     }
 }
 

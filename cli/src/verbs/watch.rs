@@ -5,7 +5,7 @@ use nightforge_api::TaskView;
 use crate::args::Watch;
 use crate::client::Client;
 use crate::exit::{Exit, Failure};
-use crate::follow::{Ending, follow};
+use crate::follow::{Ending, follow, result_of};
 use crate::output::{Format, Outcomes, Output, note};
 use crate::signals;
 
@@ -17,7 +17,7 @@ pub(super) async fn run(args: Watch) -> Result<Exit, Failure> {
     match follow(&client, &task, output, &leave).await? {
         Ending::Over(task) => {
             match output.format {
-                Format::Table => output.outcome(&task)?,
+                Format::Table => output.outcome(&task, result_of(&client, &task).await?.as_ref())?,
                 Format::Json => output.json(&task)?,
                 // The events say it all.
                 Format::Jsonl => {}
@@ -35,11 +35,18 @@ pub(super) async fn run(args: Watch) -> Result<Exit, Failure> {
 }
 
 /// After [`follow`] for a task that was just made: what it came to, or how to come back.
-pub(super) fn conclude(ending: &Ending, output: Output, server: &str) -> Result<Exit, Failure> {
+pub(super) async fn conclude(
+    client: &Client,
+    ending: &Ending,
+    output: Output,
+    server: &str,
+) -> Result<Exit, Failure> {
     let (Ending::Over(task) | Ending::Left(task)) = ending;
     match (output.format, ending) {
-        (Format::Json, _) => output.json(&Outcomes::of(task))?,
-        (Format::Table, Ending::Over(_)) => output.outcome(task)?,
+        (Format::Json, _) => output.json(&Outcomes::of([task]))?,
+        (Format::Table, Ending::Over(_)) => {
+            output.outcome(task, result_of(client, task).await?.as_ref())?;
+        }
         (Format::Table, Ending::Left(_)) | (Format::Jsonl, _) => {}
     }
     if let Ending::Left(task) = ending {

@@ -45,6 +45,7 @@ pub(super) async fn run(args: Worker) -> Result<Exit, Failure> {
         schedules: false,
         workers: vec![(model, endpoint)],
         sandbox: SandboxRule::Required,
+        search: settings.search,
     };
     super::role::run(plan, |running| {
         note(&format!("the worker of {place} is ready, data in {}", running.data().display()));

@@ -13,6 +13,7 @@ fn help(verb: &[&str]) -> String {
 #[test]
 fn every_verb_explains_itself() {
     assert_snapshot!("nightforge", help(&[]));
+    assert!(!help(&[]).contains("extract-page"), "roles start it by themselves");
     for verb in ["demo", "up", "submit", "list", "show", "watch", "events", "cancel", "completions"] {
         assert_snapshot!(verb, help(&[verb]));
     }
@@ -24,6 +25,7 @@ fn every_operator_s_verb_explains_itself() {
         assert_snapshot!(verb, help(&[verb]));
     }
     for (name, verb) in [
+        ("eval research", ["eval", "research"]),
         ("queue list", ["queue", "list"]),
         ("queue pause", ["queue", "pause"]),
         ("queue resume", ["queue", "resume"]),

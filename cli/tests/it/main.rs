@@ -8,6 +8,8 @@ mod operating;
 mod postgres;
 mod program;
 mod redis;
+mod research;
+mod research_settings;
 mod roles;
 mod running;
 mod usage;

@@ -116,13 +116,20 @@ impl SlowDemo {
 
     /// One whose answers take so many milliseconds each.
     pub(crate) fn at_pace(place: &Place, data: &Path, pace: &str) -> Self {
+        let mut demo = Self::of_kind(place, data, "build", pace);
+        // The demo's own task is there once its first job runs.
+        demo.says("job 1 started");
+        demo
+    }
+
+    /// One of this kind, as soon as its server listens.
+    pub(crate) fn of_kind(place: &Place, data: &Path, kind: &str, pace: &str) -> Self {
         let data = data.to_str().unwrap();
-        let mut child = place.command(&["demo", "--pace", pace, "--data", data]).spawn().unwrap();
+        let args = ["demo", "--kind", kind, "--pace", pace, "--data", data];
+        let mut child = place.command(&args).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let line = line_with(&mut stderr, "its tasks are at");
         let url = line.split(' ').find_map(|word| word.trim().strip_suffix("/api/tasks")).unwrap().to_owned();
-        // The demo's own task is there once its first job runs.
-        line_with(&mut stderr, "job 1 started");
         Self { child, stderr, url }
     }
 
