@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::build::{FeatureDraft, Project};
 use crate::contract::research::{CriticReview, ManagerDecision};
-use crate::research::{GroundedReport, GroundedSynthesis};
+use crate::research::{FindingId, GroundedReport, GroundedSynthesis};
 use crate::{CommitId, FeatureId};
 
 /// Who executes a job; decides the model that it calls.
@@ -216,6 +216,8 @@ pub enum JobResult {
     Reviewed {
         /// As the Critic gave it.
         review: CriticReview,
+        /// The new findings that it was shown; others, for which its view had no room, stay unreviewed.
+        shown: Vec<FindingId>,
         /// Time in steps, waiting for a slot not counted.
         working_ms: i64,
     },

@@ -36,7 +36,11 @@ pub(super) fn results(research: &Research, spec: &JobSpec) -> Vec<JobResult> {
             .collect(),
         JobSpec::Review { .. } => [ReviewDecision::Approved, ReviewDecision::NeedsMoreWork]
             .into_iter()
-            .map(|decision| JobResult::Reviewed { review: review(decision), working_ms })
+            .map(|decision| JobResult::Reviewed {
+                review: review(decision),
+                shown: research.unreviewed().map(|finding| finding.id.clone()).collect(),
+                working_ms,
+            })
             .collect(),
         JobSpec::Synthesize { .. } => vec![JobResult::Synthesized { synthesis: synthesis(), working_ms }],
         _ => Vec::new(),

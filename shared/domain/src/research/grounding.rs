@@ -52,20 +52,21 @@ pub fn ground(finding: &ReportedFinding, sources: &[Source]) -> GroundedFinding 
         if evidence.iter().any(|known| known.source == source.id && known.quote == quote.quote) {
             continue;
         }
-        let (found, passage) = match check.find(quote, source) {
+        let (found, passage, sentences) = match check.find(quote, source) {
             Ok(hit) => {
                 all_figures.add(hit.around);
                 if hit.found == Found::Page {
                     page_figures.add(hit.around);
                 }
-                (hit.found, Some(clipped(hit.words, MAX_PASSAGE_CHARS)))
+                let sentences = sentences(hit.around, hit.words);
+                (hit.found, Some(clipped(hit.words, MAX_PASSAGE_CHARS)), Some(sentences))
             }
             Err(reason) => {
                 notes.push(reason);
-                (Found::Nowhere, None)
+                (Found::Nowhere, None, None)
             }
         };
-        evidence.push(Evidence { source: source.id, quote: quote.quote.clone(), found, passage });
+        evidence.push(Evidence { source: source.id, quote: quote.quote.clone(), found, passage, sentences });
     }
     if finding.evidence.is_empty() {
         notes.push("The claim cites no source.".to_owned());
@@ -198,6 +199,38 @@ impl Check {
 
 fn hit(found: Found, text: &str, stretch: Range<usize>) -> Hit<'_> {
     Hit { found, words: &text[stretch.clone()], around: around(text, stretch) }
+}
+
+/// The sentences of a passage that a stretch of it stands in, with the one before where there is room for it.
+fn sentences(around: &str, words: &str) -> String {
+    let Some(start) = around.find(words) else { return clipped(words, MAX_PASSAGE_CHARS) };
+    let end = start + words.len();
+    let ends: Vec<usize> = sentence_ends(around);
+    let from = |before: usize| ends.iter().copied().filter(|at| *at <= before).max().unwrap_or(0);
+    let own = from(start);
+    let to = ends.iter().copied().find(|at| *at >= end).unwrap_or(around.len());
+    let earlier = if own == 0 { 0 } else { from(own - 1) };
+    let chosen = [earlier, own].into_iter().map(|from| around[from..to].trim());
+    let fits = |text: &&str| text.chars().count() <= MAX_PASSAGE_CHARS;
+    chosen.into_iter().find(fits).map_or_else(|| clipped(words, MAX_PASSAGE_CHARS), str::to_owned)
+}
+
+/// Where sentences end: behind a full stop that is followed by a space, behind its East Asian forms, at line breaks that
+/// a list or a table makes.
+fn sentence_ends(text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    for (at, letter) in text.char_indices() {
+        let next = at + letter.len_utf8();
+        let is_end = match letter {
+            '.' | '!' | '?' => text[next..].starts_with([' ', '\n']),
+            '。' | '！' | '？' => true,
+            _ => false,
+        };
+        if is_end {
+            ends.push(next);
+        }
+    }
+    ends
 }
 
 /// The quote without the marks and ellipses that models put around it.

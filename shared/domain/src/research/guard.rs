@@ -70,16 +70,16 @@ fn assignable(research: &Research, limits: &Limits) -> usize {
 /// Why an action can't be taken whatever it says; `None` when it can.
 fn withheld(research: &Research, action: ManagerAction, assignments: usize) -> Option<String> {
     match action {
-        ManagerAction::AssignResearch if assignments == 0 => Some(format!(
-            "no agent runs are left but the {RESERVED_CALLS} that are kept for review and answer"
-        )),
+        ManagerAction::AssignResearch if assignments == 0 => {
+            Some("no agent runs are left but those that are kept for review and answer".to_owned())
+        }
         ManagerAction::AssignResearch if research.rounds_without_sources >= MAX_ROUNDS_WITHOUT_SOURCES => {
             Some(format!("the last {MAX_ROUNDS_WITHOUT_SOURCES} rounds found no new source"))
         }
         ManagerAction::RequestReview if research.findings.is_empty() => {
             Some("there is no finding to review; assign research first".to_owned())
         }
-        ManagerAction::RequestReview if research.unreviewed().next().is_none() => {
+        ManagerAction::RequestReview if !research.has_news() => {
             Some("every finding has been reviewed; nothing came after the latest review".to_owned())
         }
         ManagerAction::Complete if research.reviews.is_empty() => {

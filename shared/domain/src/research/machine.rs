@@ -187,6 +187,17 @@ impl Research {
         self.findings.iter().filter(|finding| finding.reviewed_in.is_none())
     }
 
+    /// Whether there is something that the Critic has not seen: a finding, or an assignment that ended without one after
+    /// work was sent back. What was searched for in vain changes what can still be asked for.
+    pub fn has_news(&self) -> bool {
+        let Some(latest) = self.reviews.last() else { return self.unreviewed().next().is_some() };
+        let ended = |subtask: &Subtask| {
+            subtask.round > latest.round && subtask.status != SubtaskStatus::Assigned
+        };
+        let sent_back = latest.decision == ReviewDecision::NeedsMoreWork;
+        self.unreviewed().next().is_some() || sent_back && self.subtasks.iter().any(ended)
+    }
+
     /// Whether the latest review is APPROVED and no finding came after it.
     pub fn approved(&self) -> bool {
         let latest = self.reviews.last().map(|review| review.decision);
@@ -219,9 +230,9 @@ impl Research {
                 }
                 self.working_ms += working_ms;
             }
-            (JobSpec::Review { .. }, JobResult::Reviewed { review, working_ms }) => {
+            (JobSpec::Review { .. }, JobResult::Reviewed { review, shown, working_ms }) => {
                 self.working_ms += working_ms;
-                self.record_review(job, review, notes);
+                self.record_review(job, review, shown, notes);
             }
             (JobSpec::Research { subtask, .. }, JobResult::Researched { report, working_ms }) => {
                 self.record_report(job, *subtask, report, notes)?;
@@ -361,14 +372,22 @@ impl Research {
         Ok(())
     }
 
-    fn record_review(&mut self, job: JobNo, review: &CriticReview, notes: &mut Notes) {
+    fn record_review(
+        &mut self,
+        job: JobNo,
+        review: &CriticReview,
+        shown: &[FindingId],
+        notes: &mut Notes,
+    ) {
         let number = count(self.reviews.len()) + 1;
         let mut reviewed = Vec::new();
         for finding in &mut self.findings {
             let given = review.verdicts.iter().find(|verdict| {
                 verdict.finding_id.trim().trim_matches(['[', ']']).eq_ignore_ascii_case(&finding.id.0)
             });
-            if given.is_none() && finding.reviewed_in.is_some() {
+            // Of an earlier one, the Critic may change its mind.
+            let was_seen = shown.contains(&finding.id) || given.is_some() && finding.reviewed_in.is_some();
+            if !was_seen {
                 continue;
             }
             finding.reviewed_in = Some(number);
@@ -399,7 +418,15 @@ impl Research {
         let metadata =
             json!({ "reviewed_finding_ids": reviewed, "issues": issues, "requested_research": requests });
         self.say(Party::Critic, Party::Manager, kind, summary.clone(), reason, metadata, notes);
-        self.reviews.push(Review { number, decision: review.decision, summary, issues, requests, reviewed });
+        self.reviews.push(Review {
+            number,
+            round: self.round,
+            decision: review.decision,
+            summary,
+            issues,
+            requests,
+            reviewed,
+        });
     }
 
     /// A decision that is taken or refused, as a row.

@@ -116,6 +116,10 @@ pub struct Evidence {
     pub found: Found,
     /// The words of the source that match it, where they were found.
     pub passage: Option<String>,
+    /// The sentences of the source that they stand in, for whoever judges them: a condition or what "it" means is
+    /// often just beside the quote.
+    #[serde(default)]
+    pub sentences: Option<String>,
 }
 
 /// Where a quote was found.
@@ -179,6 +183,8 @@ pub struct GroundedReport {
 pub struct Review {
     /// From 1.
     pub number: u32,
+    /// The round of assignments that had ended then.
+    pub round: u32,
     /// The verdict on the whole.
     pub decision: ReviewDecision,
     /// In short.

@@ -259,9 +259,8 @@ impl Research {
     /// Asking a Manager would use up the calls that review and answer need, so what has to come next is decided here.
     fn only_choice(&mut self, limits: &Limits, notes: &mut Notes) -> Option<Decision> {
         let left = self.calls_left(limits);
-        let unreviewed = self.unreviewed().next().is_some();
         let action = match left {
-            2 if unreviewed => ManagerAction::RequestReview,
+            2 if !self.findings.is_empty() && self.has_news() => ManagerAction::RequestReview,
             1 if self.approved() => ManagerAction::Complete,
             _ => return None,
         };

@@ -282,3 +282,19 @@ fn a_hostile_page_does_not_take_long() {
     };
     assert_eq!(ground(&reported, &[source(1, Some(&page), "")]).level, Level::G1);
 }
+
+#[test]
+fn a_found_quote_comes_with_its_sentences() {
+    let around = "The bells may be lost. As long as Redis is away, workers look every 100 ms. Then they stop. ずっと前。\
+                  そのとき来た。";
+    let of = |words| sentences(around, words);
+    assert_eq!(
+        of("workers look every 100 ms"),
+        "The bells may be lost. As long as Redis is away, workers look every 100 ms."
+    );
+    assert_eq!(of("The bells"), "The bells may be lost.");
+    assert_eq!(of("そのとき"), "ずっと前。そのとき来た。");
+    let long = format!("{} In the end it costs $5. {}", "word ".repeat(100), "more ".repeat(100));
+    assert_eq!(sentences(&long, "costs $5"), "costs $5", "what does not fit is left away");
+    assert_eq!(sentences("none of it", "other words"), "other words");
+}

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::Asked;
 use super::fit::{Fit, LINE, Shown};
 use super::lines::{
-    BudgetLeft, FindingLine, IssueLine, Passage, TITLE_BYTES, objective_forms, passages, question_forms,
+    BudgetLeft, FindingLine, IssueLine, Passage, TITLE_BYTES, left_open, objective_forms, passages,
+    question_forms,
 };
 use super::text::{forms, line};
 use crate::Limits;
@@ -158,19 +159,14 @@ fn seen_forms(finding: &Finding) -> Vec<FindingLine> {
 
 /// What researchers left open, and what was searched for in vain: a Critic that does not know asks for it again.
 fn open_questions(research: &Research) -> Vec<String> {
-    let mut questions: Vec<String> = research.uncertainties.iter().map(|open| open.text.clone()).collect();
-    let mut in_vain: Vec<(String, &str, usize)> = Vec::new();
+    let mut questions = left_open(research);
+    let mut in_vain: Vec<String> = Vec::new();
     for subtask in research.subtasks.iter().filter(|subtask| subtask.status == SubtaskStatus::Blocked) {
         let key = title_key(&subtask.title);
-        match in_vain.iter_mut().find(|(known, _, _)| *known == key) {
-            Some((_, _, times)) => *times += 1,
-            None => in_vain.push((key, &subtask.title, 1)),
+        if !in_vain.contains(&key) {
+            in_vain.push(key);
+            questions.push(format!("searched without success: {}", subtask.title));
         }
     }
-    questions.extend(in_vain.into_iter().map(|(_, title, times)| match times {
-        1 => format!("searched once without success: {title}"),
-        2 => format!("searched twice without success: {title}"),
-        _ => format!("searched {times} times without success: {title}"),
-    }));
     questions
 }

@@ -8,7 +8,7 @@ use crate::Limits;
 use crate::contract::research::{Assignment, Confidence, Issue, IssueKind, ReviewDecision, Severity};
 use crate::research::{
     Finding, FindingId, Level, Message, MessageType, Party, RESERVED_CALLS, Research, Review, SourceId,
-    Subtask, SubtaskStatus,
+    Subtask, SubtaskStatus, title_key,
 };
 
 /// Of a title, in bytes: 160 Latin characters, 53 Japanese ones.
@@ -70,12 +70,26 @@ impl Shown for Passage {
     }
 }
 
+/// What researchers left open, each question once however many of them ask it.
+pub(super) fn left_open(research: &Research) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    let mut questions = Vec::new();
+    for open in &research.uncertainties {
+        let key = title_key(&open.text);
+        if !known.contains(&key) {
+            known.push(key);
+            questions.push(open.text.clone());
+        }
+    }
+    questions
+}
+
 /// The passages of a finding that were found, at most `count` of `max_bytes` each; one that says the same again is
 /// left away.
 pub(super) fn passages(finding: &Finding, count: usize, max_bytes: usize) -> Vec<Passage> {
     let mut found: Vec<Passage> = Vec::new();
     for evidence in &finding.grounded.evidence {
-        let Some(words) = &evidence.passage else { continue };
+        let Some(words) = evidence.sentences.as_ref().or(evidence.passage.as_ref()) else { continue };
         let passage = Passage { source: evidence.source, words: line(words, max_bytes) };
         if !found.contains(&passage) {
             found.push(passage);

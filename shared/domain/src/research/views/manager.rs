@@ -6,7 +6,7 @@ use super::Asked;
 use super::fit::{Fit, LINE, Shown};
 use super::lines::{
     BudgetLeft, FindingLine, IssueLine, MessageLine, ReviewLines, SubtaskLine, assignment_forms,
-    objective_forms, question_forms, summary_forms,
+    left_open, objective_forms, question_forms, summary_forms,
 };
 use super::text::{forms, line};
 use crate::Limits;
@@ -98,7 +98,7 @@ impl ManagerView {
         let assignments = research.subtasks.iter().map(SubtaskLine::forms).collect();
         let assignments = fit.offer_latest("assignments", assignments);
         let old = fit.offer_latest("reviewed findings", old.into_iter().map(FindingLine::forms).collect());
-        let questions = research.uncertainties.iter().map(|open| question_forms(&open.text)).collect();
+        let questions = left_open(research).iter().map(|text| question_forms(text)).collect();
         let questions = fit.offer_latest("open questions", questions);
         let latest = recent.len().saturating_sub(MESSAGES);
         let messages = recent[latest..].iter().map(|message| MessageLine::forms(message)).collect();

@@ -98,6 +98,9 @@ pub struct ReportView {
     pub not_readable: Vec<NotReadable>,
 }
 
+/// Sources that are shown; what ranks below them has never answered an assignment, and costs as much as the rest.
+const MAX_EXCERPTS: usize = 8;
+
 /// The words of a source that matter for an assignment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excerpt {
@@ -164,7 +167,8 @@ impl ReportView {
         assignment.left_out.extend(fitted.left_out());
         let room = room.saturating_sub(not_readable.iter().map(Shown::bytes).sum());
 
-        let heads: Vec<Excerpt> = readable.iter().map(|source| head(source)).collect();
+        let heads: Vec<Excerpt> =
+            readable.iter().take(MAX_EXCERPTS).map(|source| head(source)).collect();
         let mut needed = 0;
         let fitting = heads.iter().take_while(|head| {
             needed += head.around() + LEAST_EXCERPT;

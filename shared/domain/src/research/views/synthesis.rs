@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Asked;
 use super::fit::{Fit, LINE, Shown};
 use super::lines::{
-    IssueLine, Passage, ReviewLines, objective_forms, passages, question_forms, summary_forms,
+    IssueLine, Passage, ReviewLines, left_open, objective_forms, passages, question_forms, summary_forms,
 };
 use super::text::line;
 use crate::contract::research::{Confidence, Verdict};
@@ -96,7 +96,7 @@ impl SynthesisView {
             fit.offer("issues of the critic", issues.iter().map(IssueLine::forms).collect(), |at| at);
         let summary =
             fit.offer("summaries of a review", review.map(summary_forms).into_iter().collect(), |at| at);
-        let questions = research.uncertainties.iter().map(|open| question_forms(&open.text)).collect();
+        let questions = left_open(research).iter().map(|text| question_forms(text)).collect();
         let questions = fit.offer_latest("open questions", questions);
         let mut fitted = fit.decide();
         let summary = fitted.one(summary).unwrap_or_default();

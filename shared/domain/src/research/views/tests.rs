@@ -45,7 +45,7 @@ fn finding(subtask: u32, place: usize, claim: &str) -> Finding {
 
 fn evidence(source: u32, quote: &str, passage: Option<&str>) -> Evidence {
     let found = if passage.is_some() { Found::Page } else { Found::Nowhere };
-    Evidence { source: SourceId(source), quote: quote.to_owned(), found, passage: passage.map(str::to_owned) }
+    Evidence { source: SourceId(source), quote: quote.to_owned(), found, passage: passage.map(str::to_owned), sentences: None }
 }
 
 fn reviewed(finding: Finding, verdict: Verdict) -> Finding {
@@ -71,6 +71,7 @@ fn request(title: &str) -> Assignment {
 fn review(decision: ReviewDecision) -> Review {
     Review {
         number: 1,
+        round: 1,
         decision,
         summary: "Prices for visitors are missing.".to_owned(),
         issues: vec![Issue {
@@ -192,7 +193,7 @@ fn the_critic_sees_new_findings_in_full_and_verified_words_only() {
     assert_eq!(view.focus.as_deref(), Some("prices"));
     assert_eq!(
         view.open_questions,
-        ["Who owns them is open.", "searched twice without success: Resort prices"]
+        ["Who owns them is open.", "searched without success: Resort prices"]
     );
     assert!(!serde_json::to_string(&view).unwrap().contains("nobody wrote"));
 }

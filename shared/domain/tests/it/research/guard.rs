@@ -54,6 +54,21 @@ fn a_review_needs_something_unreviewed() {
 }
 
 #[test]
+fn what_was_searched_in_vain_can_be_told_to_the_critic() {
+    let review = ManagerAction::RequestReview;
+    let sent_back = "submitted; plan A; found 1; review; more B";
+    assert!(refusal(sent_back, review, "").contains("nothing came after the latest review"));
+    let searched = format!("{sent_back}; plan B; blocked");
+    assert_eq!(refusal(&searched, review, ""), "", "the critic has not seen that B was blocked");
+    let mut team = Team::new();
+    let lines = team.tell(&format!("{searched}; review; approve; complete; answer"));
+    assert!(lines.last().unwrap().starts_with("COMPLETED"), "{lines:?}");
+    let approved = "submitted; plan A; found 1; review; approve; plan B; blocked";
+    assert!(!refusal(approved, review, "").is_empty(), "an approval stands");
+    assert_eq!(refusal(approved, ManagerAction::Complete, ""), "");
+}
+
+#[test]
 fn research_that_was_done_is_not_assigned_again() {
     let assign = ManagerAction::AssignResearch;
     let done = "submitted; plan Tourist prices; found 1";
@@ -94,6 +109,18 @@ fn a_rejected_decision_is_told_recorded_and_taken_back() {
     team.tell("plan A; found 1; review; approve; complete; answer");
     assert_eq!(team.state.status(), Status::Completed);
     assert_eq!(team.research().rejection, None);
+}
+
+#[test]
+fn what_the_critic_was_not_shown_is_not_reviewed() {
+    let mut team = Team::new();
+    team.room = 1;
+    let line = team.tell("submitted; plan A; found 2; review; approve; complete").pop().unwrap();
+    assert!(line.contains("manager-action-rejected"), "{line}");
+    assert!(team.research().rejection.as_ref().unwrap().reason.contains("F1.2"));
+    assert_eq!(team.research().findings[1].verdict, None, "a verdict on what was not shown counts for nothing");
+    let lines = team.tell("review; approve; complete; answer");
+    assert!(lines.last().unwrap().starts_with("COMPLETED"), "{lines:?}");
 }
 
 #[test]

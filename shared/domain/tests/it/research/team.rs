@@ -31,6 +31,8 @@ pub(crate) struct Team {
     pub(crate) markdown: Option<String>,
     pub(crate) result: Option<ResearchResult>,
     pub(crate) sources: Vec<Source>,
+    /// Findings that the Critic's view has room for.
+    pub(crate) room: usize,
     worked: i64,
     calls: u64,
     task: TaskId,
@@ -55,6 +57,7 @@ impl Team {
             markdown: None,
             result: None,
             sources: (1..=3).map(source).collect(),
+            room: usize::MAX,
             worked: 1_000,
             calls: 0,
             task: "01k0000000000000000000000a".parse().unwrap(),
@@ -205,7 +208,8 @@ impl Team {
             requested_research: requests,
             decision,
         };
-        JobResult::Reviewed { review, working_ms: self.worked }
+        let shown = self.research().unreviewed().map(|finding| finding.id.clone()).take(self.room).collect();
+        JobResult::Reviewed { review, shown, working_ms: self.worked }
     }
 }
 
@@ -261,6 +265,7 @@ fn finding(place: usize) -> GroundedFinding {
             quote: format!("a class costs ${place}5 for residents"),
             found: Found::Page,
             passage: Some(format!("a class costs ${place}5 for residents")),
+            sentences: None,
         }],
         notes: Vec::new(),
         is_demo: false,

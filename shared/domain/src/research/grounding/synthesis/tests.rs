@@ -30,6 +30,7 @@ fn finding(
         quote: (*passage).to_owned(),
         found: *found,
         passage: (*found > Found::Nowhere).then(|| (*passage).to_owned()),
+        sentences: None,
     });
     Finding {
         id: FindingId::new(1, place),
