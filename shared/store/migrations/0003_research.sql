@@ -75,7 +75,9 @@ CREATE TABLE evidence (
     quote   TEXT   NOT NULL,
     -- 'page', 'snippet' or 'nowhere'.
     found   TEXT   NOT NULL,
+    -- The source's words that match, and the sentences that they stand in.
     passage TEXT,
+    sentences TEXT,
     PRIMARY KEY (task_id, finding, place),
     FOREIGN KEY (task_id, finding) REFERENCES findings (task_id, id)
 );

@@ -111,8 +111,8 @@ async fn write_evidence(
     evidence: &Evidence,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO evidence (task_id, finding, place, source, quote, found, passage)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO evidence (task_id, finding, place, source, quote, found, passage, sentences)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(tx.task.as_str())
     .bind(&finding.0)
@@ -121,6 +121,7 @@ async fn write_evidence(
     .bind(without_nul(&evidence.quote))
     .bind(name("found", &evidence.found)?)
     .bind(evidence.passage.as_deref().map(without_nul))
+    .bind(evidence.sentences.as_deref().map(without_nul))
     .execute(&mut *tx.tx)
     .await?;
     Ok(())

@@ -124,7 +124,7 @@ impl Store {
     /// Evidence by finding.
     async fn evidence(&self, task: &TaskId) -> Result<BTreeMap<String, Vec<Evidence>>, StoreError> {
         let rows = sqlx::query(
-            "SELECT finding, source, quote, found, passage FROM evidence WHERE task_id = $1 ORDER BY finding, place",
+            "SELECT finding, source, quote, found, passage, sentences FROM evidence WHERE task_id = $1 ORDER BY finding, place",
         )
         .bind(task.as_str())
         .fetch_all(&self.read)
@@ -136,6 +136,7 @@ impl Store {
                 quote: row.try_get("quote")?,
                 found: named(row, "found")?,
                 passage: row.try_get("passage")?,
+                sentences: row.try_get("sentences")?,
             });
         }
         Ok(evidence)

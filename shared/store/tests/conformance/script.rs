@@ -37,6 +37,7 @@ fn finding(place: u32, source: u32) -> GroundedFinding {
         quote: quote.to_owned(),
         found,
         passage: passage.map(str::to_owned),
+        sentences: passage.map(|words| format!("Before it. {words} After it.")),
     };
     GroundedFinding {
         title: format!("Clock {place}"),
