@@ -122,6 +122,7 @@ pub(super) fn first_review(decision: ReviewDecision) -> Research {
         description: "Find what hotels and studios charge visitors for bundles.".to_owned(),
     };
     research.reviews = vec![Review {
+        round: 1,
         number: 1,
         decision,
         summary: "Every price is one for residents.".to_owned(),
@@ -263,7 +264,7 @@ fn finding(subtask: u32, title: &str, claim: &str) -> Finding {
 fn evidence(source: u32, passage: Option<&str>) -> Evidence {
     let found = if passage.is_some() { Found::Page } else { Found::Nowhere };
     let passage = passage.map(str::to_owned);
-    Evidence { source: SourceId(source), quote: "as the model gave it".to_owned(), found, passage }
+    Evidence { source: SourceId(source), quote: "as the model gave it".to_owned(), found, passage, sentences: None }
 }
 
 fn message(from: Party, to: Party, kind: MessageType, content: &str) -> Message {
