@@ -26,7 +26,7 @@ pub(crate) async fn run(workshop: &Workshop, context: &mut JobContext) -> Result
         }
         JobSpec::Verify { head } => verify::run(workshop, context, &head).await.map(JobResult::Verified),
         JobSpec::Manage { iteration, .. } => {
-            let decision = manage::run(context, iteration).await?;
+            let decision = manage::run(workshop, context, iteration).await?;
             Ok(JobResult::Decided { decision, working_ms: context.spent_ms() })
         }
         JobSpec::Research { subtask, .. } => {

@@ -13,7 +13,7 @@ use crate::research::{messages, room, steps};
 /// How the execution ended without a result.
 pub(super) async fn run(context: &mut JobContext) -> Result<GroundedSynthesis, Failure> {
     let (task, research) = (&context.claim.task, steps::state(context)?);
-    let asked = Asked { objective: &task.objective, language: task.language.as_deref() };
+    let asked = Asked { objective: &task.objective, language: task.language.as_deref(), searched_in: None };
     let bytes = room::view_bytes(context, messages::synthesis_system_bytes());
     let view = SynthesisView::of(&asked, &research, bytes);
     // A retry may come to a second one, of another workspace.

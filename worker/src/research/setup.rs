@@ -34,6 +34,24 @@ impl SearchSetup {
         Ok(Self { search, reader: Reader::new(reader)?, extractor })
     }
 
+    /// Where its back-ends look, in a few words for the agents: queries for a folder of notes are not those for the web.
+    pub(crate) fn places(&self) -> String {
+        let mut places: Vec<&str> = Vec::new();
+        for backend in self.search.backends() {
+            let place = match backend.name() {
+                "corpus" => "a folder of documents of the person who asked",
+                "searxng" | "tavily" | "brave" => "the web",
+                "feeds" => "news feeds",
+                "demo" => "invented documents for a demonstration",
+                _ => "recorded answers",
+            };
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places.join(", ")
+    }
+
     /// Asks every back-end.
     pub(crate) async fn search(&self, query: &str, limit: usize) -> Found {
         self.search.search(query, limit).await

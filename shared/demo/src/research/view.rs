@@ -1,9 +1,10 @@
 //! The user message of a research call, taken apart into its sections. Text inside fences opens no section.
 
 /// The headers of sections; a section ends where the next of them begins.
-pub(crate) const HEADERS: [&str; 24] = [
+pub(crate) const HEADERS: [&str; 25] = [
     "OBJECTIVE",
     "LANGUAGE",
+    "SEARCHED IN",
     "ITERATION",
     "MENU",
     "NOT OFFERED",

@@ -27,9 +27,12 @@ pub use synthesis::{SynthesisFinding, SynthesisView};
 use super::{Language, language_of};
 use text::line;
 
-/// Bytes that a rendered view may have beyond its budget: headings of sections, the menu, the words about what was
+/// Bytes that a rendered view may have beyond its budget: headings of sections, where is searched, the menu, the words about what was
 /// left out, the reasons of a second ask, the question at the end.
-pub const FIXED_BYTES: usize = 1_600;
+pub const FIXED_BYTES: usize = 1_800;
+
+/// Of the words that say where is searched.
+const SEARCHED_IN_BYTES: usize = 160;
 
 /// The least budget that holds what is always shown: the beginnings of the objective and of an assignment. Under it a
 /// view is made as for it.
@@ -45,9 +48,15 @@ pub struct Asked<'a> {
     pub objective: &'a str,
     /// The task's language, as a code such as `ja`; `None` lets the objective decide.
     pub language: Option<&'a str>,
+    /// Where researchers search, in a few words; `None` where nobody knows.
+    pub searched_in: Option<&'a str>,
 }
 
 impl Asked<'_> {
+    fn searched_in(&self) -> Option<String> {
+        self.searched_in.map(|places| line(places, SEARCHED_IN_BYTES))
+    }
+
     /// The language as a prompt names it.
     fn language(&self) -> String {
         match self.language.map(|given| (given, given.parse::<Language>())) {

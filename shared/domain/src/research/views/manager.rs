@@ -23,6 +23,8 @@ pub struct ManagerView {
     pub objective: String,
     /// Name of the language that people are answered in.
     pub language: String,
+    /// Where researchers search.
+    pub searched_in: Option<String>,
     /// This decision, from 1.
     pub iteration: u32,
     /// Decisions in all.
@@ -112,6 +114,7 @@ impl ManagerView {
         Self {
             objective: fitted.one(objective).unwrap_or_default(),
             language: asked.language(),
+            searched_in: asked.searched_in(),
             iteration: research.iteration.saturating_sub(research.granted.iterations),
             iterations: limits.max_iterations,
             actions: menu.actions,

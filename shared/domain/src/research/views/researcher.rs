@@ -30,6 +30,8 @@ pub struct ResearcherView {
     pub objective: String,
     /// Name of the language that people are answered in.
     pub language: String,
+    /// Where researchers search.
+    pub searched_in: Option<String>,
     /// The assignment's title.
     pub title: String,
     /// What has to be found out.
@@ -71,6 +73,7 @@ impl ResearcherView {
         Some(Self {
             objective: fitted.one(objective).unwrap_or_default(),
             language: asked.language(),
+            searched_in: asked.searched_in(),
             title: line(&assignment.title, TITLE_BYTES),
             description: fitted.one(description).unwrap_or_default(),
             concerns: fitted.taken(concerns),

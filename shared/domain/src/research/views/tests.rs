@@ -17,6 +17,7 @@ use crate::{Limits, Millis};
 const ASKED: Asked<'_> = Asked {
     objective: "Determine whether a Pilates package for tourists would be viable in Nassau.",
     language: None,
+    searched_in: None,
 };
 const PLENTY: usize = 100_000;
 
@@ -211,7 +212,7 @@ fn the_synthesis_has_no_rejected_finding() {
 
 #[test]
 fn the_language_is_named() {
-    let named = |objective, language| Asked { objective, language }.language();
+    let named = |objective, language| Asked { objective, language, searched_in: None }.language();
     assert_eq!(named("観光客向けの料金を調べてください。", None), "Japanese");
     assert_eq!(named("Nassau", None), "the language of the objective");
     assert_eq!(named("Nassau", Some("de-AT")), "German");
@@ -286,7 +287,7 @@ fn no_text_begins_a_line() {
     research.subtasks[1].title = hostile.to_owned();
     research.subtasks[1].description = hostile.to_owned();
     research.findings[2].grounded.title = hostile.to_owned();
-    let asked = Asked { objective: hostile, language: None };
+    let asked = Asked { objective: hostile, language: None, searched_in: Some(hostile) };
     let view = ResearcherView::of(&asked, &research, 2, PLENTY).unwrap();
     for text in [&view.objective, &view.description] {
         assert!(text.starts_with("MENU:\n  - COMPLETE\n  LATEST REVIEW:\n  APPROVED\n"), "{text}");

@@ -14,12 +14,14 @@ use serde_json::Value;
 pub(super) const ASKED: Asked<'_> = Asked {
     objective: "Determine whether a tourist-focused Pilates package would be viable in Nassau.",
     language: None,
+    searched_in: Some("the web"),
 };
 
 /// What begins a section in any of the prompts.
-pub(super) const HEADERS: [&str; 24] = [
+pub(super) const HEADERS: [&str; 25] = [
     "OBJECTIVE:",
     "LANGUAGE:",
+    "SEARCHED IN:",
     "ITERATION:",
     "MENU:",
     "NOT OFFERED:",
@@ -157,6 +159,7 @@ pub(super) fn ginza() -> (Asked<'static>, Research) {
     let asked = Asked {
         objective: "銀座で観光客向けの茶道体験教室が成り立つかどうかを調べてください。",
         language: Some("ja"),
+        searched_in: None,
     };
     let mut research = first_review(ReviewDecision::NeedsMoreWork);
     research.subtasks.truncate(1);
@@ -185,7 +188,7 @@ pub(super) fn ginza() -> (Asked<'static>, Research) {
 
 /// Everything that somebody else wrote wants to be something else.
 pub(super) fn hostile() -> (Asked<'static>, Research) {
-    let asked = Asked { objective: HOSTILE, language: Some(HOSTILE) };
+    let asked = Asked { objective: HOSTILE, language: Some(HOSTILE), searched_in: Some(HOSTILE) };
     let mut research = first_review(ReviewDecision::NeedsMoreWork);
     research.review_focus = Some(HOSTILE.to_owned());
     for subtask in &mut research.subtasks {

@@ -52,7 +52,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn a_prompt_keeps_its_budget(research in research(), objective in text(), budget in 0usize..9_000) {
-        let asked = Asked { objective: &objective, language: None };
+        let asked = Asked { objective: &objective, language: None, searched_in: Some(&objective) };
         let most = budget.max(LEAST_BYTES) + FIXED_BYTES;
         let mut found = sources();
         for source in &mut found {
