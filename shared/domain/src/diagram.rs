@@ -9,8 +9,8 @@ use crate::contract::Category;
 use crate::fault::FaultClass;
 use crate::state::{Context, Machine, TaskState, Transition, next};
 use crate::{
-    CommitId, Event, FeatureFailure, FeatureId, Initialized, Input, JobNo, JobResult, JobSpec, Kind, Limits, Millis,
-    SessionOutcome, SessionReport, TaskId, Verified,
+    CommitId, Event, FeatureFailure, FeatureId, Initialized, Input, JobNo, JobResult, JobSpec, Kind, Limits,
+    Millis, SessionOutcome, SessionReport, TaskId, Verified,
 };
 
 mod research;

@@ -42,8 +42,11 @@ where
             Ok(None) => break,
             Err(_) => {
                 // A model that writes and writes is its own fault; a server that says nothing is not the job's.
-                let class =
-                    if ended == Ended::Whole && last_piece.is_some() { FaultClass::TimedOut } else { FaultClass::Stalled };
+                let class = if ended == Ended::Whole && last_piece.is_some() {
+                    FaultClass::TimedOut
+                } else {
+                    FaultClass::Stalled
+                };
                 let error = CallError::new(endpoint, class, &deadlines.say(ended));
                 return Err(error.with_usage(so_far.usage));
             }

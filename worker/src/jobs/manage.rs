@@ -17,7 +17,11 @@ pub(super) async fn run(
 ) -> Result<ManagerDecision, Failure> {
     let places = workshop.search.as_deref().map(SearchSetup::places);
     let (task, research) = (&context.claim.task, steps::state(context)?);
-    let asked = Asked { objective: &task.objective, language: task.language.as_deref(), searched_in: places.as_deref() };
+    let asked = Asked {
+        objective: &task.objective,
+        language: task.language.as_deref(),
+        searched_in: places.as_deref(),
+    };
     let bytes = room::view_bytes(context, messages::manager_system_bytes());
     let view = ManagerView::of(&asked, &research, &task.limits, bytes);
     let inputs = (messages::version(), task.objective.clone(), iteration);

@@ -62,7 +62,8 @@ fn view(
 ) -> Result<(ResearcherView, String), Failure> {
     let places = setup.places();
     let (task, research) = (&context.claim.task, steps::state(context)?);
-    let asked = Asked { objective: &task.objective, language: task.language.as_deref(), searched_in: Some(&places) };
+    let asked =
+        Asked { objective: &task.objective, language: task.language.as_deref(), searched_in: Some(&places) };
     let bytes = room::view_bytes(context, messages::queries_system_bytes());
     let view = ResearcherView::of(&asked, &research, subtask, bytes);
     let title = research.subtask(subtask).map(|subtask| subtask.title.clone());

@@ -11,7 +11,10 @@ use crate::research::{messages, room, steps};
 ///
 /// # Errors
 /// How the execution ended without a result.
-pub(super) async fn run(context: &mut JobContext, review: u32) -> Result<(CriticReview, Vec<FindingId>), Failure> {
+pub(super) async fn run(
+    context: &mut JobContext,
+    review: u32,
+) -> Result<(CriticReview, Vec<FindingId>), Failure> {
     let (task, research) = (&context.claim.task, steps::state(context)?);
     let asked = Asked { objective: &task.objective, language: task.language.as_deref(), searched_in: None };
     let bytes = room::view_bytes(context, messages::critic_system_bytes());

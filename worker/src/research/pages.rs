@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use nightforge_domain::Millis;
 use nightforge_domain::research::{Source, SourceId, SourceStatus};
 use url::Url;
 
@@ -25,10 +26,17 @@ pub(crate) fn ranking(queries: &[Vec<SourceId>]) -> Vec<SourceId> {
     ranking
 }
 
-/// The pages to read, in order: those that the user named, then the best hits; none that was read before, or tried.
-pub(super) fn to_read(given: &[SourceId], ranking: &[SourceId], sources: &[Source]) -> Vec<SourceId> {
-    let of =
-        |id: &SourceId| sources.iter().find(|source| source.id == *id).filter(|source| is_unread(source));
+/// The pages to read, in order: those that the user named, then the best hits; none that was read, or tried, before
+/// the round of assignments began. What another researcher of the round has read meanwhile is picked all the same:
+/// which of them came first must not decide what each of them knows.
+pub(super) fn to_read(
+    given: &[SourceId],
+    ranking: &[SourceId],
+    sources: &[Source],
+    round_began: Millis,
+) -> Vec<SourceId> {
+    let is_open = |source: &&Source| was_unread(source, round_began);
+    let of = |id: &SourceId| sources.iter().find(|source| source.id == *id).filter(is_open);
     let mut pages: Vec<SourceId> = Vec::new();
     let mut hosts: HashMap<String, usize> = HashMap::new();
     for (ids, most_of_host) in [(given, MAX_PAGES), (ranking, MAX_OF_HOST), (ranking, MAX_PAGES)] {
@@ -43,12 +51,18 @@ pub(super) fn to_read(given: &[SourceId], ranking: &[SourceId], sources: &[Sourc
     pages
 }
 
-/// Whether there is a page behind it that nobody has read or tried to read.
-fn is_unread(source: &Source) -> bool {
+/// Whether there is a page behind it that nobody had read or tried to read when the round began.
+pub(super) fn was_unread(source: &Source, round_began: Millis) -> bool {
     let has_page = ["http://", "https://", "demo://"]
         .iter()
         .any(|scheme| source.url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
-    has_page && source.status == SourceStatus::Found && source.text.is_none()
+    has_page
+        && match source.status {
+            SourceStatus::Placeholder => false,
+            SourceStatus::Found => source.text.is_none(),
+            // Of a page that was read, or tried, this is the time when.
+            _ => source.at >= round_began,
+        }
 }
 
 /// Whose machine would be asked. The demo's documents are no host's: each stands for one of its own.
@@ -59,9 +73,9 @@ fn host(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use nightforge_domain::Millis;
-
     use super::*;
+
+    const BEGAN: Millis = Millis(10);
 
     fn source(number: u32, url: &str) -> Source {
         Source {
@@ -103,7 +117,7 @@ mod tests {
         .zip(1..)
         .map(|(url, number)| source(number, url))
         .collect();
-        assert_eq!(to_read(&[], &ids(&[1, 2, 3, 4, 5]), &sources), ids(&[1, 2, 4, 3]));
+        assert_eq!(to_read(&[], &ids(&[1, 2, 3, 4, 5]), &sources, BEGAN), ids(&[1, 2, 4, 3]));
     }
 
     #[test]
@@ -115,7 +129,14 @@ mod tests {
         sources[3].status = SourceStatus::Placeholder;
         sources[4].url = "notes/plan.md#L1-L9".to_owned();
         let ranked = ids(&[1, 2, 3, 4, 5, 6]);
-        assert_eq!(to_read(&ids(&[8, 2]), &ranked, &sources), ids(&[8, 1, 6]));
-        assert_eq!(to_read(&ids(&[8, 7, 6, 1, 2]), &ranked, &sources), ids(&[8, 7, 6, 1]), "four at most");
+        assert_eq!(to_read(&ids(&[8, 2]), &ranked, &sources, BEGAN), ids(&[8, 1, 6]));
+        assert_eq!(
+            to_read(&ids(&[8, 7, 6, 1, 2]), &ranked, &sources, BEGAN),
+            ids(&[8, 7, 6, 1]),
+            "four at most"
+        );
+        // Another researcher of the same round has read it.
+        sources[1].at = BEGAN;
+        assert_eq!(to_read(&[], &ranked, &sources, BEGAN), ids(&[1, 2, 6]));
     }
 }

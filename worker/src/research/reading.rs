@@ -1,7 +1,7 @@
 //! Reading: one step for each page that code has picked.
 
-use nightforge_domain::Event;
-use nightforge_domain::research::{SourceId, SourceStatus};
+use nightforge_domain::research::{Source, SourceId, SourceStatus};
+use nightforge_domain::{Event, JobId, Millis};
 
 pub(crate) use super::pages::ranking;
 use super::turns::SharedTurns;
@@ -18,23 +18,62 @@ pub(crate) async fn given(context: &mut JobContext) -> Result<Vec<SourceId>, Fai
     context.step("given", &urls, async |context| rows::record_given(context, &urls).await).await
 }
 
-/// Reads the pages that are worth it, and none that was read before.
+/// What a researcher has read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    picked: Vec<SourceId>,
+    round_began: Millis,
+}
+
+/// Reads the pages that are worth it, and none that was read before the round.
 pub(crate) async fn read(
     context: &mut JobContext,
     setup: &SearchSetup,
     given: &[SourceId],
     ranking: &[SourceId],
-) -> Result<(), Failure> {
+) -> Result<Reading, Failure> {
+    let round_began = round_began(context).await?;
     let picked: Vec<SourceId> = context
         .step("pages", &(given, ranking), async |context| {
             let sources = context.store.sources(&context.claim.job.task).await?;
-            Ok(pages::to_read(given, ranking, &sources))
+            Ok(pages::to_read(given, ranking, &sources, round_began))
         })
         .await?;
-    for id in picked {
-        page(context, setup, id).await?;
+    for id in &picked {
+        page(context, setup, *id).await?;
     }
-    Ok(())
+    Ok(Reading { picked, round_began })
+}
+
+impl Reading {
+    /// The sources as this researcher knows them: without what another one of the same round has read of them
+    /// meanwhile. Who came first is chance, and the same work must give the same report.
+    pub(crate) async fn of_its_own(
+        &self,
+        context: &JobContext,
+        mut sources: Vec<Source>,
+    ) -> Result<Vec<Source>, Failure> {
+        let picked = context.store.sources_with_text(&context.claim.job.task, &self.picked).await?;
+        for source in &mut sources {
+            let has_content = |one: &Source| one.sha256.is_some() && one.sha256 == source.sha256;
+            let is_own = picked.iter().any(|one| one.id == source.id || has_content(one));
+            if !is_own && pages::was_unread(source, self.round_began) {
+                source.text = None;
+                source.sha256 = None;
+                source.note = None;
+                source.status = SourceStatus::Found;
+            }
+        }
+        Ok(sources)
+    }
+}
+
+/// The jobs of a round are created together.
+async fn round_began(context: &JobContext) -> Result<Millis, Failure> {
+    let JobId { task, no } = &context.claim.job;
+    let jobs = context.store.jobs(task).await?;
+    let job = jobs.iter().find(|job| job.no == *no);
+    Ok(job.ok_or_else(|| anyhow::anyhow!("the job {no} is not there"))?.created_at)
 }
 
 async fn page(context: &mut JobContext, setup: &SearchSetup, id: SourceId) -> Result<SourceStatus, Failure> {

@@ -9,6 +9,7 @@ use nightforge_domain::research::{
 use nightforge_llm::Message;
 use serde::{Deserialize, Serialize};
 
+use super::reading::Reading;
 use super::steps::{answer_step, retries};
 use super::{messages, room, rows};
 use crate::engine::{Failure, JobContext};
@@ -53,6 +54,8 @@ pub(crate) struct Question<'a> {
     pub(crate) queries: &'a [String],
     /// Everything that was found for the assignment, the best first; never empty.
     pub(crate) sources: &'a [SourceId],
+    /// What of it was read.
+    pub(crate) reading: &'a Reading,
 }
 
 /// Asks for the report; once more where not one of its citations is valid.
@@ -64,6 +67,7 @@ pub(crate) async fn report(
     question: &Question<'_>,
 ) -> Result<GroundedReport, Failure> {
     let sources = rows::in_order(context, question.sources).await?;
+    let sources = question.reading.of_its_own(context, sources).await?;
     let view = view(context, question, &sources)?;
     let inputs = (messages::version(), question.subtask, question.queries, question.sources);
     let asked = messages::report(&view, |id| marker(context, id))?;
@@ -125,7 +129,7 @@ async fn new_sources(context: &JobContext) -> Result<u32, Failure> {
 
 fn view(context: &JobContext, question: &Question<'_>, sources: &[Source]) -> Result<ReportView, Failure> {
     let task = &context.claim.task;
-    let asked = Asked { objective: &task.objective, language: task.language.as_deref() };
+    let asked = Asked { objective: &task.objective, language: task.language.as_deref(), searched_in: None };
     let Question { research, subtask, queries, .. } = question;
     let bytes = room::view_bytes(context, messages::report_system_bytes());
     let view = ReportView::of(&asked, research, *subtask, queries, sources, bytes);

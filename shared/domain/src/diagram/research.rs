@@ -81,11 +81,8 @@ fn report(status: ReportStatus) -> GroundedReport {
 }
 
 fn review(decision: ReviewDecision) -> CriticReview {
-    let issue = Issue {
-        kind: IssueKind::MissingInformation,
-        description: String::new(),
-        severity: Severity::High,
-    };
+    let issue =
+        Issue { kind: IssueKind::MissingInformation, description: String::new(), severity: Severity::High };
     let issues = if decision == ReviewDecision::Approved { Vec::new() } else { vec![issue] };
     CriticReview {
         summary: String::new(),

@@ -113,7 +113,9 @@ impl<'a> Statement<'a> {
     fn of(text: &'a str) -> Self {
         let normal = normalised(text);
         let (mut words, mut numbers) = (BTreeSet::new(), Vec::new());
-        for word in normal.text().split(|letter: char| !letter.is_alphanumeric() && letter != '.' && letter != ',') {
+        for word in
+            normal.text().split(|letter: char| !letter.is_alphanumeric() && letter != '.' && letter != ',')
+        {
             let word = word.trim_matches(['.', ',']);
             if word.chars().any(|letter| letter.is_ascii_digit()) {
                 numbers.push(word.to_owned());

@@ -191,9 +191,8 @@ impl Research {
     /// work was sent back. What was searched for in vain changes what can still be asked for.
     pub fn has_news(&self) -> bool {
         let Some(latest) = self.reviews.last() else { return self.unreviewed().next().is_some() };
-        let ended = |subtask: &Subtask| {
-            subtask.round > latest.round && subtask.status != SubtaskStatus::Assigned
-        };
+        let ended =
+            |subtask: &Subtask| subtask.round > latest.round && subtask.status != SubtaskStatus::Assigned;
         let sent_back = latest.decision == ReviewDecision::NeedsMoreWork;
         self.unreviewed().next().is_some() || sent_back && self.subtasks.iter().any(ended)
     }
@@ -372,13 +371,7 @@ impl Research {
         Ok(())
     }
 
-    fn record_review(
-        &mut self,
-        job: JobNo,
-        review: &CriticReview,
-        shown: &[FindingId],
-        notes: &mut Notes,
-    ) {
+    fn record_review(&mut self, job: JobNo, review: &CriticReview, shown: &[FindingId], notes: &mut Notes) {
         let number = count(self.reviews.len()) + 1;
         let mut reviewed = Vec::new();
         for finding in &mut self.findings {

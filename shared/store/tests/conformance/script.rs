@@ -4,7 +4,10 @@ use nightforge_domain::contract::research::{
     Assignment, Confidence, CriticReview, FindingVerdict, Issue, IssueKind, ManagerAction, ManagerDecision,
     ReportStatus, ReviewDecision, Severity, Verdict,
 };
-use nightforge_domain::research::{Evidence, FindingId, Found, GroundedFinding, GroundedKeyFinding, GroundedReport, GroundedSynthesis, Level, SourceId};
+use nightforge_domain::research::{
+    Evidence, FindingId, Found, GroundedFinding, GroundedKeyFinding, GroundedReport, GroundedSynthesis,
+    Level, SourceId,
+};
 use nightforge_domain::{BootId, Event, JobResult, JobSpec, Status, Step, TaskId};
 use nightforge_store::{Claim, FoundSource};
 use serde_json::json;

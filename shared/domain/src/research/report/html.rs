@@ -134,9 +134,17 @@ impl Page {
                     let quote = text(evidence.passage.as_ref().unwrap_or(&evidence.quote));
                     let mark = if evidence.passage.is_some() { "" } else { " ⚠" };
                     let id = evidence.source;
-                    let _ = write!(quotes, "<br><span class=\"small\"><a href=\"#{id}\">{id}</a>{mark}: “{quote}”</span>");
+                    let _ = write!(
+                        quotes,
+                        "<br><span class=\"small\"><a href=\"#{id}\">{id}</a>{mark}: “{quote}”</span>"
+                    );
                 }
-                format!("<strong>{}</strong> {} {level}{quotes}{}", finding.id, text(&grounded.claim), notes(&grounded.notes))
+                format!(
+                    "<strong>{}</strong> {} {level}{quotes}{}",
+                    finding.id,
+                    text(&grounded.claim),
+                    notes(&grounded.notes)
+                )
             })
             .collect();
         self.items(self.words.findings, &items);
@@ -196,9 +204,12 @@ impl Page {
         let [new, changed, gone, unchanged] = self.words.change_kinds;
         let mut items = vec![format!("{unchanged}: {} ({})", changes.unchanged, changes.since_task)];
         items.extend(changes.new.iter().map(|now| format!("<strong>{new}</strong>: {}", text(now))));
-        items.extend(changes.changed.iter().map(|(before, now)| {
-            format!("<strong>{changed}</strong>: {} → {}", text(before), text(now))
-        }));
+        items.extend(
+            changes
+                .changed
+                .iter()
+                .map(|(before, now)| format!("<strong>{changed}</strong>: {} → {}", text(before), text(now))),
+        );
         items.extend(changes.gone.iter().map(|before| format!("<strong>{gone}</strong>: {}", text(before))));
         for (kind, ids) in [(new, &changes.new_sources), (changed, &changes.changed_sources)] {
             if !ids.is_empty() {
@@ -216,7 +227,11 @@ impl Page {
                 cost.iterations, cost.agent_calls, cost.model_calls
             ),
             format!("{} tokens in, {} tokens out", cost.prompt_tokens, cost.completion_tokens),
-            format!("{} of work, {} from acceptance to the end", duration(cost.working_ms), duration(cost.elapsed_ms)),
+            format!(
+                "{} of work, {} from acceptance to the end",
+                duration(cost.working_ms),
+                duration(cost.elapsed_ms)
+            ),
         ];
         self.items(self.words.cost, &items);
         self.raw(&format!("<p class=\"small\">{}</p>", result.task));

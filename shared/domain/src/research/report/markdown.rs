@@ -114,7 +114,11 @@ impl Page {
         let mark = mark(grounded.level);
         let (level, confidence) = (grounded.level, self.confidence(grounded.confidence));
         let verdict = finding.verdict.map(|verdict| format!(", {}", verdict.as_str())).unwrap_or_default();
-        self.item(&format!("{mark}{}: {} [{level:?}, {confidence}{verdict}]", finding.id, inline(&grounded.claim)));
+        self.item(&format!(
+            "{mark}{}: {} [{level:?}, {confidence}{verdict}]",
+            finding.id,
+            inline(&grounded.claim)
+        ));
         for evidence in &grounded.evidence {
             let quote = evidence.passage.as_ref().unwrap_or(&evidence.quote);
             let unfound = if evidence.passage.is_some() { "" } else { " ⚠" };
@@ -253,6 +257,7 @@ fn link(url: &str) -> String {
 }
 
 fn code(text: &str) -> String {
-    let text: String = text.chars().map(|letter| if letter == '`' || letter.is_control() { ' ' } else { letter }).collect();
+    let text: String =
+        text.chars().map(|letter| if letter == '`' || letter.is_control() { ' ' } else { letter }).collect();
     format!("`{text}`")
 }

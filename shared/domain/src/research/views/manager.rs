@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::Asked;
 use super::fit::{Fit, LINE, Shown};
 use super::lines::{
-    BudgetLeft, FindingLine, IssueLine, MessageLine, ReviewLines, SubtaskLine, assignment_forms,
-    left_open, objective_forms, question_forms, summary_forms,
+    BudgetLeft, FindingLine, IssueLine, MessageLine, ReviewLines, SubtaskLine, assignment_forms, left_open,
+    objective_forms, question_forms, summary_forms,
 };
 use super::text::{forms, line};
 use crate::Limits;

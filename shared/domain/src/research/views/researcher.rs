@@ -170,8 +170,7 @@ impl ReportView {
         assignment.left_out.extend(fitted.left_out());
         let room = room.saturating_sub(not_readable.iter().map(Shown::bytes).sum());
 
-        let heads: Vec<Excerpt> =
-            readable.iter().take(MAX_EXCERPTS).map(|source| head(source)).collect();
+        let heads: Vec<Excerpt> = readable.iter().take(MAX_EXCERPTS).map(|source| head(source)).collect();
         let mut needed = 0;
         let fitting = heads.iter().take_while(|head| {
             needed += head.around() + LEAST_EXCERPT;

@@ -46,7 +46,13 @@ fn finding(subtask: u32, place: usize, claim: &str) -> Finding {
 
 fn evidence(source: u32, quote: &str, passage: Option<&str>) -> Evidence {
     let found = if passage.is_some() { Found::Page } else { Found::Nowhere };
-    Evidence { source: SourceId(source), quote: quote.to_owned(), found, passage: passage.map(str::to_owned), sentences: None }
+    Evidence {
+        source: SourceId(source),
+        quote: quote.to_owned(),
+        found,
+        passage: passage.map(str::to_owned),
+        sentences: None,
+    }
 }
 
 fn reviewed(finding: Finding, verdict: Verdict) -> Finding {
@@ -192,10 +198,7 @@ fn the_critic_sees_new_findings_in_full_and_verified_words_only() {
     assert_eq!(seen, ["supported", "rejected"]);
     assert_eq!(view.earlier_reviews[0].issues.len(), 1);
     assert_eq!(view.focus.as_deref(), Some("prices"));
-    assert_eq!(
-        view.open_questions,
-        ["Who owns them is open.", "searched without success: Resort prices"]
-    );
+    assert_eq!(view.open_questions, ["Who owns them is open.", "searched without success: Resort prices"]);
     assert!(!serde_json::to_string(&view).unwrap().contains("nobody wrote"));
 }
 

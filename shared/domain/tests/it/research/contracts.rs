@@ -78,7 +78,10 @@ fn the_researchers_report() {
         &[
             (json!({"findings": []}), "COMPLETED needs at least one finding"),
             (json!({"findings": [], "status": "BLOCKED"}), "BLOCKED needs a blocked_reason"),
-            (json!({"findings": [], "status": "BLOCKED", "blocked_reason": " "}), "BLOCKED needs a blocked_reason"),
+            (
+                json!({"findings": [], "status": "BLOCKED", "blocked_reason": " "}),
+                "BLOCKED needs a blocked_reason",
+            ),
             (json!({"findings": [], "status": "BLOCKED", "blocked_reason": "nothing there"}), ""),
             (json!({"findings": [with(&finding, &json!({"evidence": []}))]}), "has no evidence"),
             (json!({"findings": [with(&finding, &json!({"confidence": "certain"}))]}), "unknown variant"),
@@ -89,7 +92,8 @@ fn the_researchers_report() {
 
 #[test]
 fn the_critics_review() {
-    let issue = |severity: &str| json!({"kind": "MISSING_INFORMATION", "description": "d", "severity": severity});
+    let issue =
+        |severity: &str| json!({"kind": "MISSING_INFORMATION", "description": "d", "severity": severity});
     let request = json!({"title": "t", "description": "d"});
     let base = json!({"summary": "s", "verdicts": [{"finding_id": "F1.1", "note": "n", "verdict": "SUPPORTED"}],
         "issues": [], "requested_research": [], "decision": "APPROVED"});
@@ -101,8 +105,14 @@ fn the_critics_review() {
             (json!({"decision": "NEEDS_MORE_WORK"}), "must say what is missing"),
             (json!({"decision": "NEEDS_MORE_WORK", "issues": [issue("high")]}), ""),
             (json!({"decision": "NEEDS_MORE_WORK", "requested_research": [request]}), ""),
-            (json!({"decision": "NEEDS_MORE_WORK", "requested_research": vec![request.clone(); 4]}), "at most 3"),
-            (json!({"verdicts": [{"finding_id": "F1.1", "note": "n", "verdict": "MAYBE"}]}), "unknown variant"),
+            (
+                json!({"decision": "NEEDS_MORE_WORK", "requested_research": vec![request.clone(); 4]}),
+                "at most 3",
+            ),
+            (
+                json!({"verdicts": [{"finding_id": "F1.1", "note": "n", "verdict": "MAYBE"}]}),
+                "unknown variant",
+            ),
         ],
     );
 }

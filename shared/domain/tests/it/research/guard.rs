@@ -118,7 +118,11 @@ fn what_the_critic_was_not_shown_is_not_reviewed() {
     let line = team.tell("submitted; plan A; found 2; review; approve; complete").pop().unwrap();
     assert!(line.contains("manager-action-rejected"), "{line}");
     assert!(team.research().rejection.as_ref().unwrap().reason.contains("F1.2"));
-    assert_eq!(team.research().findings[1].verdict, None, "a verdict on what was not shown counts for nothing");
+    assert_eq!(
+        team.research().findings[1].verdict,
+        None,
+        "a verdict on what was not shown counts for nothing"
+    );
     let lines = team.tell("review; approve; complete; answer");
     assert!(lines.last().unwrap().starts_with("COMPLETED"), "{lines:?}");
 }

@@ -51,7 +51,8 @@ fn agent_runs_with_two_kept_for_review_and_answer() {
 
 #[test]
 fn failures_in_a_row() {
-    let team = ends(Limits::default(), "submitted; plan A; found 1; failed; failed; failed", "max_failures_in_row");
+    let team =
+        ends(Limits::default(), "submitted; plan A; found 1; failed; failed; failed", "max_failures_in_row");
     assert_eq!(team.result().counts.findings, 1);
     let mut team = Team::new();
     team.tell("submitted; failed; failed; plan A; failed; failed; plan A; found 1");
@@ -70,14 +71,19 @@ fn three_researchers_that_fail_side_by_side_end_it() {
 
 #[test]
 fn rejected_decisions_in_a_row() {
-    let team = ends(Limits::default(), "submitted; plan A; found 1; complete; complete; complete", "max_rejections_in_row");
+    let team = ends(
+        Limits::default(),
+        "submitted; plan A; found 1; complete; complete; complete",
+        "max_rejections_in_row",
+    );
     assert_eq!(team.result().counts.findings, 1);
 }
 
 #[test]
 fn working_time_between_jobs_and_inside_one() {
     let limits = Limits { task_timeout_ms: 10_000, ..Limits::default() };
-    let team = ends(limits.clone(), "worked 4000; submitted; plan A; found 1; review; approve", "task_timeout_ms");
+    let team =
+        ends(limits.clone(), "worked 4000; submitted; plan A; found 1; review; approve", "task_timeout_ms");
     assert_eq!(team.result().counts.findings, 1);
     let team = ends(limits, "submitted; plan A, B; found 1; late", "task_timeout_ms");
     assert_eq!(team.result().counts.findings, 1);
@@ -109,7 +115,10 @@ fn a_retry_grants_the_limit_that_stopped_it_anew() {
             Limits { task_timeout_ms: 3_500, ..Limits::default() },
             "submitted; plan A; found 1; review; more B",
         ),
-        (Limits { max_model_calls: 5, ..Limits::default() }, "submitted; plan A; found 1; review; calls 5; more B"),
+        (
+            Limits { max_model_calls: 5, ..Limits::default() },
+            "submitted; plan A; found 1; review; calls 5; more B",
+        ),
     ];
     for (limits, story) in stories {
         let mut team = Team::under(limits);

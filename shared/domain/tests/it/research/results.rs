@@ -43,7 +43,8 @@ fn demonstration_data_is_warned_of_before_anything_else() {
 
 #[test]
 fn the_page_speaks_the_language_of_the_task() {
-    let headings = [("ja", "## 主な調査結果"), ("pt-BR", "## Principais resultados"), ("tlh", "## Key findings")];
+    let headings =
+        [("ja", "## 主な調査結果"), ("pt-BR", "## Principais resultados"), ("tlh", "## Key findings")];
     for (language, heading) in headings {
         let mut team = Team::new();
         team.language = Some(language);
@@ -116,8 +117,13 @@ fn a_repeated_question_says_what_changed() {
     assert_eq!(changes.gone, ["No studio on the island offers classes in the evening."]);
     assert_eq!(changes.changed.len(), 1);
     assert!(changes.changed[0].0.contains("$12") && changes.changed[0].1.contains("$18"));
-    let ids = |ids: &[nightforge_domain::research::SourceId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!((ids(&changes.new_sources), ids(&changes.changed_sources)), (vec!["S3".to_owned()], vec!["S1".to_owned()]));
+    let ids = |ids: &[nightforge_domain::research::SourceId]| {
+        ids.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (ids(&changes.new_sources), ids(&changes.changed_sources)),
+        (vec!["S3".to_owned()], vec!["S1".to_owned()])
+    );
 
     let mut again = Team::new();
     again.previous = Some(first.result().clone());

@@ -167,9 +167,7 @@ impl Team {
         let (verb, rest) = word.split_once(' ').unwrap_or((word, ""));
         let number = || rest.parse::<usize>().unwrap();
         match verb {
-            "plan" => {
-                decided(ManagerAction::AssignResearch, titled(rest), working_ms)
-            }
+            "plan" => decided(ManagerAction::AssignResearch, titled(rest), working_ms),
             "review" => decided(ManagerAction::RequestReview, Vec::new(), working_ms),
             "complete" => decided(ManagerAction::Complete, Vec::new(), working_ms),
             "fail" => decided(ManagerAction::Fail, Vec::new(), working_ms),

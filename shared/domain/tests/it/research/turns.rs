@@ -66,7 +66,8 @@ fn what_the_critic_sends_back_is_assigned_anew_and_reviewed_again() {
 
 #[test]
 fn researchers_join_once_in_whatever_order_they_end() {
-    let orders = ["job 2: found 1; job 3: found 1; job 4: blocked", "job 4: blocked; job 3: found 1; job 2: found 1"];
+    let orders =
+        ["job 2: found 1; job 3: found 1; job 4: blocked", "job 4: blocked; job 3: found 1; job 2: found 1"];
     let mut ends = Vec::new();
     for order in orders {
         let mut team = Team::new();
@@ -185,7 +186,12 @@ fn the_conversation_is_numbered_and_told_by_the_right_ones() {
         .filter_map(|record| match record {
             Record::Message(message) => Some((
                 message.number,
-                format!("{}>{} {}", message.from.as_str(), message.to.as_str(), serde_json::json!(message.kind)),
+                format!(
+                    "{}>{} {}",
+                    message.from.as_str(),
+                    message.to.as_str(),
+                    serde_json::json!(message.kind)
+                ),
             )),
             _ => None,
         })

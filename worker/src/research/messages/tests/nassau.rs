@@ -267,7 +267,13 @@ fn finding(subtask: u32, title: &str, claim: &str) -> Finding {
 fn evidence(source: u32, passage: Option<&str>) -> Evidence {
     let found = if passage.is_some() { Found::Page } else { Found::Nowhere };
     let passage = passage.map(str::to_owned);
-    Evidence { source: SourceId(source), quote: "as the model gave it".to_owned(), found, passage, sentences: None }
+    Evidence {
+        source: SourceId(source),
+        quote: "as the model gave it".to_owned(),
+        found,
+        passage,
+        sentences: None,
+    }
 }
 
 fn message(from: Party, to: Party, kind: MessageType, content: &str) -> Message {
