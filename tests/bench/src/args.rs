@@ -29,12 +29,16 @@ pub(crate) enum Bench {
     Transitions,
     /// How long a model server's slot stands free between two calls while work waits
     SlotGap,
+    /// What the engine adds to an agent run of a research task
+    AgentRuns,
     /// What processes use that have nothing to do
     Idle,
     /// From the ring of a bell to its arrival
     Bells,
     /// Objectives accepted per second over HTTP
     Submit,
+    /// A folder of documents: how fast it is indexed, looked at again, searched
+    Corpus,
     /// A whole build with the scripted model
     Demo,
 }

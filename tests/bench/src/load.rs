@@ -28,15 +28,26 @@ pub(crate) fn model() -> anyhow::Result<ModelName> {
 /// # Errors
 /// When the domain refuses it.
 pub(crate) fn build_task(objective: &str, features: u32) -> anyhow::Result<NewTask> {
+    let limits = Limits { min_features: features, ..Limits::default() };
+    Ok(NewTask { limits, ..task(Kind::Build, objective)? })
+}
+
+/// A task with nothing but defaults.
+///
+/// # Errors
+/// When the domain refuses it.
+pub(crate) fn task(kind: Kind, objective: &str) -> anyhow::Result<NewTask> {
     Ok(NewTask {
-        kind: Kind::Build,
+        kind,
         objective: objective.to_owned().try_into().map_err(|error| anyhow::anyhow!("{error:?}"))?,
         owner: "local".to_owned(),
         priority: Priority::default(),
-        models: AgentModels { initializer: model()?, coder: model()? },
-        limits: Limits { min_features: features, ..Limits::default() },
+        models: AgentModels::same(&model()?),
+        limits: Limits::default(),
         approve: false,
         deadline: None,
+        language: None,
+        previous: None,
         idempotency_key: None,
     })
 }
@@ -97,6 +108,7 @@ fn result_of(claim: &Claim) -> anyhow::Result<JobResult> {
             duration_ms: 420_000,
         }),
         JobSpec::Verify { .. } => JobResult::Verified(Verified { failing: Vec::new() }),
+        other => anyhow::bail!("a build has no job of kind {}", other.kind()),
     })
 }
 

@@ -3,12 +3,15 @@
 //! Each benchmark is a module with a `run` that returns rows. `cargo run --release -p nightforge-bench` runs all in
 //! their full form, and ends with 1 when a limit is broken; `--quick` only proves that they run.
 
+mod agent_runs;
 mod args;
 mod bell_latency;
+mod corpus;
 mod databases;
 mod demo_build;
 mod fake_model;
 mod idle;
+mod installation;
 mod load;
 mod process;
 mod samples;
@@ -72,9 +75,11 @@ async fn measure(bench: Bench, form: Form, log: &StatementLog) -> anyhow::Result
     match bench {
         Bench::Transitions => transitions::run(form, log).await,
         Bench::SlotGap => slot_gap::run(form).await,
+        Bench::AgentRuns => agent_runs::run(form).await,
         Bench::Idle => idle::run(form).await,
         Bench::Bells => bell_latency::run(form).await,
         Bench::Submit => submitting::run(form).await,
+        Bench::Corpus => corpus::run(form).await,
         Bench::Demo => demo_build::run().await,
     }
 }

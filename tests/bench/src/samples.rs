@@ -24,6 +24,10 @@ impl Samples {
         self.quantile(0.5)
     }
 
+    pub(crate) fn p95(&self) -> f64 {
+        self.quantile(0.95)
+    }
+
     pub(crate) fn p99(&self) -> f64 {
         self.quantile(0.99)
     }
@@ -47,8 +51,8 @@ mod tests {
     fn quantiles_are_values_that_were_measured() {
         let samples = Samples::new((1..=200).rev().map(f64::from)).unwrap();
         assert_eq!(
-            (samples.count(), samples.median(), samples.p99(), samples.largest()),
-            (200, 100.0, 198.0, 200.0)
+            (samples.count(), samples.median(), samples.p95(), samples.p99(), samples.largest()),
+            (200, 100.0, 190.0, 198.0, 200.0)
         );
         let one = Samples::new([7.0]).unwrap();
         assert_eq!((one.median(), one.p99()), (7.0, 7.0));

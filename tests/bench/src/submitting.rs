@@ -37,12 +37,13 @@ pub(crate) async fn run(form: Form) -> anyhow::Result<Vec<Row>> {
     let _end_at_return = end.clone().drop_guard();
     let model =
         KnownModel { name: load::model()?, server_name: load::MODEL.to_owned(), endpoints: Vec::new() };
-    let agents = AgentModels { initializer: load::model()?, coder: load::model()? };
+    let agents = AgentModels::same(&load::model()?);
     let api = Api {
         store: store.clone(),
         bells: Bells::in_memory(end.clone()),
         models: Models { known: vec![model], agents: Some(agents) },
         data: folder.path().to_owned(),
+        search: Vec::new(),
         defaults: Limits::default(),
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;

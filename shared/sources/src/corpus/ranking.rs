@@ -17,11 +17,17 @@ const MOST_OF_A_DOCUMENT: usize = 2;
 /// What having every word multiplies a score by.
 const ALL_WORDS: f64 = 1.5;
 
-/// Most places of one piece that are counted: a piece with more says next to nothing.
-const MOST_PLACES: i64 = 20_000;
+/// Most places that are read for all pieces of a query together, and most and least for each: a piece with more says
+/// next to nothing.
+const MOST_PLACES: usize = 30_000;
+const MOST_PLACES_OF_A_PIECE: usize = 20_000;
+const LEAST_PLACES_OF_A_PIECE: usize = 3_000;
 
 /// Most passages that are ranked for the words of a query, as far as more than one word is looked for.
 const MOST_RANKED: i64 = 4_000;
+
+/// The same for passages with all of the words. There are fewer of these, but `bm25` first counts those of each word.
+const MOST_COUNTED: i64 = 20_000;
 
 /// BM25's saturation, as FTS5 has it.
 const SATURATION: f64 = 1.2;
@@ -42,21 +48,25 @@ pub(super) async fn search(
 ) -> Result<Vec<Hit>, sqlx::Error> {
     let mut scores: HashMap<i64, Score> = HashMap::new();
     if !query.words.is_empty() {
-        let telling = telling(pool, &query.words).await?;
-        for (id, points) in by_words(pool, &quoted(&telling, " OR ")).await? {
-            scores.entry(id).or_default().points += points;
+        let counted = counted(pool, &query.words).await?;
+        let any = rarest(&counted, MOST_RANKED);
+        let by_any = by_words(pool, &quoted(any, " OR ")).await?;
+        for (id, points) in &by_any {
+            scores.entry(*id).or_default().points += points;
         }
+        let all = rarest(&counted, MOST_COUNTED);
         // Asked apart, so that a passage with every word is found also where each is common.
-        for (id, points) in by_words(pool, &quoted(&query.words, " AND ")).await? {
+        let by_all = if all.len() == 1 { by_any } else { by_words(pool, &quoted(all, " AND ")).await? };
+        for (id, points) in by_all {
             let score = scores.entry(id).or_insert_with(|| Score { points, ..Score::default() });
             score.all_words = true;
         }
     }
-    for piece in &query.pieces {
-        let places = places(pool, piece).await?;
+    let pieces = all_places(pool, &query.pieces).await?;
+    for places in &pieces {
         let rarity = rarity(passages, places.len());
         for (id, weight) in places {
-            let score = scores.entry(id).or_default();
+            let score = scores.entry(*id).or_default();
             score.points += rarity * weight * (SATURATION + 1.0) / (weight + SATURATION);
             score.pieces += 1;
         }
@@ -64,7 +74,7 @@ pub(super) async fn search(
     let mut ranked: Vec<(i64, f64)> = scores
         .into_iter()
         .map(|(id, score)| {
-            let all = (score.all_words || query.words.is_empty()) && score.pieces == query.pieces.len();
+            let all = (score.all_words || query.words.is_empty()) && score.pieces == pieces.len();
             (id, if all { score.points * ALL_WORDS } else { score.points })
         })
         .collect();
@@ -74,31 +84,36 @@ pub(super) async fn search(
     shown(pool, query, &ranked, limit).await
 }
 
-/// The rarest of the words, as many as stay cheap to rank: what stands in every other passage tells little, and costs
-/// most.
-async fn telling(pool: &SqlitePool, words: &[String]) -> Result<Vec<String>, sqlx::Error> {
-    let mut counted = Vec::new();
+/// Each word with the number of passages that hold it, the rarest first.
+async fn counted<'q>(pool: &SqlitePool, words: &'q [String]) -> Result<Vec<(i64, &'q str)>, sqlx::Error> {
+    let mut counted = Vec::with_capacity(words.len());
     for word in words {
         let count: Option<i64> = sqlx::query_scalar("SELECT doc FROM word_counts WHERE term = $1")
             .bind(word)
             .fetch_optional(pool)
             .await?;
         // A number with separators is no term of the index but a phrase, and so is rare.
-        counted.push((count.unwrap_or(0), word));
+        counted.push((count.unwrap_or(0), word.as_str()));
     }
-    counted.sort();
-    let mut ranked = 0;
-    let within = |(count, _): &(i64, &String)| {
-        let first = ranked == 0;
-        ranked += count;
-        first || ranked <= MOST_RANKED
-    };
-    Ok(counted.into_iter().take_while(within).map(|(_, word)| word.clone()).collect())
+    counted.sort_unstable();
+    Ok(counted)
+}
+
+/// The first word and those after it that stand in at most so many passages together: what stands in every other
+/// passage tells little, and costs most.
+fn rarest<'c, 'q>(counted: &'c [(i64, &'q str)], most: i64) -> &'c [(i64, &'q str)] {
+    let mut passages = 0;
+    let within = counted.iter().take_while(|(count, _)| {
+        passages += count;
+        passages <= most
+    });
+    let number = within.count().max(1).min(counted.len());
+    &counted[..number]
 }
 
 /// Words as the index's syntax. They hold letters, digits, points and commas only, so the quotes can't be left.
-fn quoted(words: &[String], between: &str) -> String {
-    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(between)
+fn quoted(words: &[(i64, &str)], between: &str) -> String {
+    words.iter().map(|(_, word)| format!("\"{word}\"")).collect::<Vec<_>>().join(between)
 }
 
 async fn by_words(pool: &SqlitePool, expression: &str) -> Result<Vec<(i64, f64)>, sqlx::Error> {
@@ -113,18 +128,36 @@ async fn by_words(pool: &SqlitePool, expression: &str) -> Result<Vec<(i64, f64)>
     .await
 }
 
-/// Passages with trigrams that begin with `piece`, and how often, weighed by column as words are.
+/// The passages of each piece. Pieces with too many places are left out where others have fewer.
+async fn all_places(pool: &SqlitePool, pieces: &[String]) -> Result<Vec<Vec<(i64, f64)>>, sqlx::Error> {
+    let most = (MOST_PLACES / pieces.len().max(1)).clamp(LEAST_PLACES_OF_A_PIECE, MOST_PLACES_OF_A_PIECE);
+    let (mut telling, mut common) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        let places = places(pool, piece, most).await?;
+        let count: i64 = places.iter().map(|(.., count)| count).sum();
+        let weights = places.into_iter().map(|(id, weight, _)| (id, weight)).collect();
+        if usize::try_from(count).is_ok_and(|count| count < most) {
+            telling.push(weights);
+        } else {
+            common.push(weights);
+        }
+    }
+    let tells = common.is_empty() || telling.iter().any(|places: &Vec<_>| !places.is_empty());
+    Ok(if tells { telling } else { common })
+}
+
+/// Passages with trigrams that begin with `piece`, how often, weighed by column as words are, and in how many places.
 ///
 /// The trigram index itself finds nothing shorter than three letters, while most Chinese, Japanese and Korean words
 /// have two; its vocabulary, being sorted, finds them without reading any text.
-async fn places(pool: &SqlitePool, piece: &str) -> Result<Vec<(i64, f64)>, sqlx::Error> {
+async fn places(pool: &SqlitePool, piece: &str, most: usize) -> Result<Vec<(i64, f64, i64)>, sqlx::Error> {
     sqlx::query_as(
-        "SELECT doc, sum(CASE col WHEN 'title' THEN 3.0 WHEN 'heading' THEN 2.0 ELSE 1.0 END)
+        "SELECT doc, sum(CASE col WHEN 'title' THEN 3.0 WHEN 'heading' THEN 2.0 ELSE 1.0 END), count(*)
          FROM (SELECT doc, col FROM piece_places WHERE term >= $1 AND term < $2 LIMIT $3) GROUP BY doc",
     )
     .bind(piece)
     .bind(format!("{piece}{}", char::MAX))
-    .bind(MOST_PLACES)
+    .bind(i64::try_from(most).unwrap_or(i64::MAX))
     .fetch_all(pool)
     .await
 }
@@ -175,4 +208,18 @@ async fn shown(
         });
     }
     Ok(hits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_words_are_left_out_where_a_rarer_one_is_there() {
+        let counted = [(3, "pilates"), (90, "nassau"), (5_000, "the")];
+        assert_eq!(quoted(rarest(&counted, 100), " OR "), r#""pilates" OR "nassau""#);
+        assert_eq!(rarest(&counted, 10_000).len(), 3);
+        assert_eq!(rarest(&counted[2..], 100), &counted[2..], "the only one stays");
+        assert!(rarest(&[], 100).is_empty());
+    }
 }

@@ -280,3 +280,15 @@ async fn a_missing_folder_is_unavailable_and_leaves_the_index() {
     fs::rename(away, place.folder()).unwrap();
     assert_eq!(urls(&corpus, "ferry").await, ["harbour.md#L1-L5"]);
 }
+
+#[tokio::test]
+async fn a_piece_that_is_everywhere_hides_none_that_is_rare_and_is_found_where_it_stands_alone() {
+    let place = Place::new(&[("tea.md", "日本の茶道。\n")]);
+    let everywhere = format!("{}。\n", "日本".repeat(40)).repeat(10);
+    for number in 0..60 {
+        place.write(&format!("{number}.md"), everywhere.as_bytes());
+    }
+    let corpus = place.open().await;
+    assert_eq!(urls(&corpus, "日本の茶道").await[0], "tea.md#L1-L1");
+    assert_eq!(urls(&corpus, "日本").await.len(), 10);
+}

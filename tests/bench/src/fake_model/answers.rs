@@ -27,7 +27,7 @@ pub(super) fn turn(request: &Value) -> Option<(String, usize)> {
 }
 
 /// The answer's text.
-pub(super) fn answer(request: &Value) -> String {
+pub(crate) fn answer(request: &Value) -> String {
     match contract(request) {
         "ProjectPlan" => json!({
             "thought": "Shell scripts need nothing that is not there.",
@@ -87,16 +87,16 @@ fn feature(place: usize) -> Value {
     })
 }
 
-fn contract(request: &Value) -> &str {
+pub(crate) fn contract(request: &Value) -> &str {
     request["response_format"]["json_schema"]["name"].as_str().unwrap_or_default()
 }
 
-fn messages(request: &Value) -> impl Iterator<Item = &Value> {
+pub(crate) fn messages(request: &Value) -> impl Iterator<Item = &Value> {
     request["messages"].as_array().into_iter().flatten()
 }
 
 /// The smallest value of a schema, so that contracts that this model does not know are answered, too.
-fn instance(schema: &Value) -> Value {
+pub(crate) fn instance(schema: &Value) -> Value {
     if let Some(value) = schema.get("const") {
         return value.clone();
     }

@@ -2,9 +2,9 @@
 //!
 //! It looks like any OpenAI-compatible server: a list of models and streamed chat completions, nothing else.
 
-mod answers;
+pub(crate) mod answers;
 mod gaps;
-mod wire;
+pub(crate) mod wire;
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) const ANSWER_TIME: Duration = Duration::from_millis(50);
 pub(crate) const CONTEXT_TOKENS: u64 = 32_768;
 
 /// Far above what fits into the context.
-const BODY_LIMIT_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const BODY_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
 /// A running server; it ends when it is dropped.
 pub(crate) struct FakeModel {
@@ -85,7 +85,7 @@ impl FakeModel {
 }
 
 /// Small answers must not wait for an acknowledgement of the ones before.
-fn tcp_nodelay(
+pub(crate) fn tcp_nodelay(
     listener: TcpListener,
 ) -> impl axum::serve::Listener<Io = tokio::net::TcpStream, Addr = std::net::SocketAddr> {
     use axum::serve::ListenerExt;
@@ -94,7 +94,7 @@ fn tcp_nodelay(
     })
 }
 
-async fn models() -> Json<Value> {
+pub(crate) async fn models() -> Json<Value> {
     Json(json!({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "bench"}]}))
 }
 

@@ -8,7 +8,7 @@ use crate::load::MODEL;
 const PIECES: usize = 12;
 
 /// An answer in one piece.
-pub(super) fn whole(text: &str, request_bytes: usize) -> Value {
+pub(crate) fn whole(text: &str, request_bytes: usize) -> Value {
     json!({
         "id": "chatcmpl-bench", "object": "chat.completion", "created": 0, "model": MODEL,
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
@@ -17,7 +17,7 @@ pub(super) fn whole(text: &str, request_bytes: usize) -> Value {
 }
 
 /// The events of a streamed answer: role, text in pieces, finish reason, usage.
-pub(super) fn events(text: &str, request_bytes: usize) -> String {
+pub(crate) fn events(text: &str, request_bytes: usize) -> String {
     let chunk = |choices: Value| json!({"id": "chatcmpl-bench", "object": "chat.completion.chunk", "created": 0, "model": MODEL, "choices": choices});
     let delta =
         |delta: Value, finish: Value| chunk(json!([{"index": 0, "delta": delta, "finish_reason": finish}]));

@@ -5,16 +5,17 @@
 //! tool, the next prompt, and between jobs the end of one, the transition, the claim and the start of another.
 
 mod bare;
-mod installation;
+mod projects;
 
 use nightforge_services::{Postgres, Redis};
 use tokio::task::block_in_place;
 
 use crate::args::Form;
 use crate::fake_model::{Between, FakeModel, Gap};
+use crate::installation::Place;
 use crate::samples::Samples;
 use crate::table::{Limit, Row};
-use installation::{Installation, Place};
+use projects::Projects;
 
 /// Limits in milliseconds.
 const MEDIAN_EMBEDDED_MS: f64 = 5.0;
@@ -59,9 +60,9 @@ pub(crate) async fn run(form: Form) -> anyhow::Result<Vec<Row>> {
 /// The product, then the bare loop with prompts of the same sizes.
 async fn once(place: Place, gaps: usize, measured: &mut Measured) -> anyhow::Result<()> {
     let model = FakeModel::start().await?;
-    let installation = Installation::start(place, &model.url()).await?;
-    let (found, prompts) = installation.gaps(&model, gaps).await?;
-    installation.stop().await?;
+    let projects = Projects::start(place, &model).await?;
+    let (found, prompts) = projects.gaps(&model, gaps).await?;
+    projects.stop().await?;
     anyhow::ensure!(model.most_in_flight() == 1, "one slot had {} calls at a time", model.most_in_flight());
     measured.gaps.extend(found);
     measured.prompts.extend(&prompts);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, bail, ensure};
+use nightforge_domain::Millis;
 use nightforge_domain::state::Transition;
-use nightforge_domain::{Agent, Millis};
 use nightforge_store::Pending;
 use serde_json::json;
 
@@ -215,7 +215,8 @@ impl Parameters<'_> {
                 text(&state.phase()),
                 number(i64::from(state.is_stopping())),
                 Bind::Text(state.head().map(|head| head.as_str().to_owned())),
-                Bind::Text(transition.report.clone()),
+                Bind::Text(transition.report.as_ref().map(|report| report.markdown.clone())),
+                Bind::Text(None),
                 Bind::Number(state.status().is_final().then_some(self.facts.now.0)),
             ])
         } else if sent.starts_with("INSERT INTO events") {
@@ -227,10 +228,7 @@ impl Parameters<'_> {
         } else if sent.starts_with("INSERT INTO jobs") {
             let job = transition.jobs.get(self.jobs).context("one job too many was recorded")?;
             self.jobs += 1;
-            let model = match job.agent() {
-                Agent::Initializer => &task.models.initializer,
-                Agent::Coder | Agent::Verifier => &task.models.coder,
-            };
+            let model = task.models.of(job.agent()).context("a build's agent without a model")?;
             Ok(vec![
                 id,
                 number(i64::from(job.no.0)),

@@ -107,12 +107,8 @@ impl Side {
 
     async fn transition(&self, pending: &Pending) -> anyhow::Result<Transition> {
         let task = &pending.task;
-        let facts = ReportFacts {
-            task: &task.id,
-            objective: &task.objective,
-            created_at: task.created_at,
-            spent: self.store.spent(&task.id).await?,
-        };
+        let facts =
+            ReportFacts::new(&task.id, &task.objective, task.created_at, self.store.spent(&task.id).await?);
         let now = self.store.now().await?;
         let context = state::Context { limits: &task.limits, now, deadline: task.deadline, facts };
         Ok(state::next(&task.state, &pending.input, &context)?)

@@ -1,36 +1,24 @@
-//! A scheduler and a worker in this process, on either pair of engines, with more work than they can do.
+//! A scheduler and a worker in this process, on either pair of engines.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use anyhow::{Context, ensure};
-use nightforge_domain::BootId;
+use anyhow::Context;
+use nightforge_domain::{BootId, NewTask, TaskId};
 use nightforge_llm::{EndpointConfig, ModeRule};
 use nightforge_queue::{Bell, Bells, RedisConfig};
 use nightforge_scheduler::SchedulerConfig;
 use nightforge_store::{DbClock, Store, fresh_boot_id, presence};
-use nightforge_worker::WorkerConfig;
+use nightforge_worker::{SearchSetup, WorkerConfig};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::databases::Databases;
-use crate::fake_model::{ANSWER_TIME, CONTEXT_TOKENS, FakeModel, Gap};
+use crate::fake_model::CONTEXT_TOKENS;
 use crate::load;
 
-/// Queued at once.
-const TASKS: usize = 4;
-
-/// Features of each, so many that none comes to its end.
-const FEATURES: u32 = 50;
-
-/// Gaps before it counts: the last projects begin, pools fill.
-const WARM_UP: usize = 20;
-
-/// So much longer than the bare answers measuring may take before something is wrong.
-const PATIENCE: u32 = 20;
-
 /// Where state and bells are.
-pub(super) enum Place {
+pub(crate) enum Place {
     /// SQLite, bells in memory.
     Embedded,
     /// PostgreSQL and Redis, as between processes: each role has its own connections. `name` is that of the database
@@ -38,10 +26,18 @@ pub(super) enum Place {
     Cluster { postgres: String, redis: String, name: String },
 }
 
+/// What the worker is given beside its model.
+pub(crate) struct Equipment {
+    /// The base URL of the model's server.
+    pub(crate) model_url: String,
+    /// Where research searches, if there is research.
+    pub(crate) search: Option<Arc<SearchSetup>>,
+}
+
 /// Running roles.
-pub(super) struct Installation {
-    tasks: Vec<nightforge_domain::TaskId>,
-    store: Store,
+pub(crate) struct Installation {
+    pub(crate) store: Store,
+    bells: Bells,
     end: CancellationToken,
     roles: JoinSet<anyhow::Result<()>>,
     _locks: [presence::BootLock; 2],
@@ -56,8 +52,12 @@ struct Desk {
 }
 
 impl Installation {
-    /// Starts the roles and queues the work.
-    pub(super) async fn start(place: Place, model_url: &str) -> anyhow::Result<Self> {
+    /// Queues the work, then starts the roles.
+    pub(crate) async fn start(
+        place: Place,
+        equipment: Equipment,
+        work: &[NewTask],
+    ) -> anyhow::Result<(Self, Vec<TaskId>)> {
         let data = tempfile::tempdir()?;
         let end = CancellationToken::new();
         let [scheduler, worker] = desks(place, &data, &end).await?;
@@ -67,24 +67,23 @@ impl Installation {
         ];
         let process = load::worker_process(&worker.boot, presence::host_id(data.path())?, 1);
         worker.store.announce(&process).await?;
-        let store = scheduler.store.clone();
-        let mut tasks = Vec::with_capacity(TASKS);
-        for number in 1..=TASKS {
-            let objective = format!("Build small project {number}: pages with headings.");
-            tasks.push(store.submit(&load::build_task(&objective, FEATURES)?).await?.task);
+        let (store, bells) = (scheduler.store.clone(), scheduler.bells.clone());
+        let mut tasks = Vec::with_capacity(work.len());
+        for new in work {
+            tasks.push(store.submit(new).await?.task);
         }
-        let bells = scheduler.bells.clone();
         let mut roles = JoinSet::new();
         let config = SchedulerConfig::new(scheduler.boot, data.path().to_owned());
         roles.spawn(nightforge_scheduler::run(scheduler.store, scheduler.bells, config, end.clone()));
         let endpoint = EndpointConfig {
-            url: model_url.to_owned(),
+            url: equipment.model_url,
             model: load::MODEL.to_owned(),
             context_tokens: Some(CONTEXT_TOKENS),
             ..EndpointConfig::default()
         };
         let config = WorkerConfig {
             mode: ModeRule::Schema,
+            search: equipment.search,
             ..WorkerConfig::new(worker.boot, data.path().to_owned(), load::model()?, endpoint)
         };
         roles.spawn(nightforge_worker::run(
@@ -97,72 +96,24 @@ impl Installation {
         for task in &tasks {
             bells.ring(Bell::Task(task.clone()));
         }
-        Ok(Self { tasks, store, end, roles, _locks: locks, _data: data })
+        Ok((Self { store, bells, end, roles, _locks: locks, _data: data }, tasks))
     }
 
-    /// Waits for so many gaps, once all tasks are coding, and returns them with their prompts' sizes.
-    pub(super) async fn gaps(
-        &self,
-        model: &FakeModel,
-        wanted: usize,
-    ) -> anyhow::Result<(Vec<Gap>, Vec<usize>)> {
-        let patience = ANSWER_TIME * PATIENCE * (wanted + WARM_UP + 10 * TASKS) as u32;
-        let measuring = async {
-            while !self.all_are_coding().await? {
-                tokio::time::sleep(ANSWER_TIME).await;
-            }
-            model.take();
-            reached(model, WARM_UP).await;
-            model.take();
-            reached(model, wanted).await;
-            anyhow::Ok(model.take())
-        };
-        match tokio::time::timeout(patience, measuring).await {
-            Ok(measured) => measured,
-            Err(_) => {
-                let phases = self.phases().await?;
-                anyhow::bail!("{} of {wanted} gaps within {patience:?}; tasks: {phases:?}", model.gap_count())
-            }
-        }
-    }
-
-    async fn all_are_coding(&self) -> anyhow::Result<bool> {
-        let phases = self.phases().await?;
-        if let Some(over) =
-            phases.iter().find(|phase| phase.contains("FAILED") || phase.contains("COMPLETED"))
-        {
-            anyhow::bail!("a task is over before its time: {over}");
-        }
-        Ok(phases.iter().all(|phase| phase.starts_with("CODING")))
-    }
-
-    async fn phases(&self) -> anyhow::Result<Vec<String>> {
-        let mut phases = Vec::with_capacity(TASKS);
-        for task in &self.tasks {
-            phases.push(self.store.task(task).await?.phase);
-        }
-        Ok(phases)
+    /// Queues one more task, as the interface does.
+    pub(crate) async fn submit(&self, new: &NewTask) -> anyhow::Result<TaskId> {
+        let task = self.store.submit(new).await?.task;
+        self.bells.ring(Bell::Task(task.clone()));
+        Ok(task)
     }
 
     /// Drains the worker and ends the scheduler.
-    pub(super) async fn stop(mut self) -> anyhow::Result<()> {
-        for task in &self.tasks {
-            let row = self.store.task(task).await?;
-            ensure!(!row.status.is_final(), "work ran out: {task} is over");
-        }
+    pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
         self.end.cancel();
         while let Some(ended) = self.roles.join_next().await {
             ended.context("a role broke")??;
         }
         self.store.close().await;
         Ok(())
-    }
-}
-
-/// A gap comes every 50 ms or so; nobody announces it.
-async fn reached(model: &FakeModel, count: usize) {
-    while model.gap_count() < count {
-        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
