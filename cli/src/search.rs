@@ -6,12 +6,12 @@ use std::sync::Arc;
 use nightforge_sources::search::{
     Brave, BraveConfig, Feeds, FeedsConfig, Replay, SearxNg, SearxNgConfig, Tavily, TavilyConfig,
 };
-use nightforge_sources::{Backend, Corpus, Demo, Extractor, Reader, ReaderConfig, Search};
+use nightforge_sources::{Backend, Corpus, CorpusError, Demo, Extractor, Reader, ReaderConfig, Search};
 use nightforge_worker::SearchSetup;
 use reqwest::Url;
 
 use crate::exit::Failure;
-use crate::output::note;
+use crate::output::{note, one_line};
 
 /// This executable, also when a newer one lies where it was started from.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -72,9 +72,7 @@ impl Place {
     pub(crate) async fn open(&self, index: &Path) -> Result<Backend, String> {
         let text = |error: nightforge_sources::search::ConfigError| error.to_string();
         match self {
-            Place::Corpus(folder) => {
-                Corpus::open(folder, index, extractor()).await.map(Backend::Corpus).map_err(|e| e.to_string())
-            }
+            Place::Corpus(folder) => corpus(folder, index).await.map_err(|error| error.to_string()),
             Place::SearxNg(config) => SearxNg::new(config.clone()).map(Backend::SearxNg).map_err(text),
             Place::Tavily { config, .. } => Tavily::new(config.clone()).map(Backend::Tavily).map_err(text),
             Place::Brave { config, .. } => Brave::new(config.clone()).map(Backend::Brave).map_err(text),
@@ -126,6 +124,24 @@ impl SearchPlan {
             .map_err(|error| Failure::config(format!("[research] {error}")))?;
         Ok(Some(Arc::new(setup)))
     }
+}
+
+/// Left-out files that are named; of more, the number is told.
+const NAMED: usize = 5;
+
+/// Opens a corpus, and says what of it can't be searched.
+async fn corpus(folder: &Path, index: &Path) -> Result<Backend, CorpusError> {
+    let corpus = Corpus::open(folder, index, extractor()).await?;
+    let report = corpus.refresh().await?;
+    let (documents, skipped) = (report.documents, report.skipped.len());
+    note(&format!("{}: {documents} documents can be searched, {skipped} were left out", folder.display()));
+    for (path, reason) in report.skipped.iter().take(NAMED) {
+        note(&format!("left out: {} ({})", path.escape_default(), one_line(reason, 200)));
+    }
+    if skipped > NAMED {
+        note(&format!("left out: {} more", skipped - NAMED));
+    }
+    Ok(Backend::Corpus(corpus))
 }
 
 /// Documents are read by this same program, in a child of its own.

@@ -7,4 +7,5 @@ mod demo;
 mod faults;
 mod layout;
 mod llama;
+mod research;
 mod resume;

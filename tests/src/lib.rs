@@ -33,6 +33,13 @@ pub fn demo_command(data: &Path) -> Command {
     command
 }
 
+/// `demo --kind research` on a data folder.
+pub fn research_demo_command(data: &Path) -> Command {
+    let mut command = nightforge(data);
+    command.args(["demo", "--kind", "research", "-o", "json", "--data"]).arg(data);
+    command
+}
+
 /// Starts a command with its output kept.
 ///
 /// # Panics
@@ -84,4 +91,6 @@ pub fn trailers(clone: &Path, name: &str) -> Vec<String> {
 
 pub mod installation;
 pub mod look;
+pub mod site;
+pub mod team;
 pub mod world;

@@ -1,5 +1,6 @@
 //! A whole system in this process, with every part real but the model's words.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use nightforge_demo::{DemoModel, DemoOptions};
@@ -7,11 +8,14 @@ use nightforge_domain::{AgentModels, Kind, Limits, ModelName, NewTask, Priority,
 use nightforge_llm::EndpointConfig;
 use nightforge_queue::{Bell, Bells};
 use nightforge_scheduler::SchedulerConfig;
+use nightforge_sources::{Backend, Extractor, ReaderConfig, Search};
 use nightforge_store::{DbClock, Process, Role, Store, TaskRow, fresh_boot_id, presence};
-use nightforge_worker::WorkerConfig;
+use nightforge_worker::{SearchSetup, WorkerConfig};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+use crate::executable;
 
 /// One data folder, one scripted model, and the processes that a story starts and ends.
 pub struct World {
@@ -41,12 +45,20 @@ impl World {
     /// # Panics
     /// When this machine does not let it start.
     pub async fn start() -> Self {
+        Self::start_with(DemoOptions::default()).await
+    }
+
+    /// The same with a scripted model that runs in another way.
+    ///
+    /// # Panics
+    /// When this machine does not let it start.
+    pub async fn start_with(options: DemoOptions) -> Self {
         let _ =
             tracing_subscriber::fmt().with_env_filter("info,async_openai=off").with_test_writer().try_init();
         let data = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite:{}", data.path().join("nightforge.db").display());
         let store = Store::open(&url, DbClock::Database).await.expect("the database opens");
-        let model = DemoModel::start(DemoOptions::default()).await.expect("the model starts");
+        let model = DemoModel::start(options).await.expect("the model starts");
         let everything = CancellationToken::new();
         let bells = Bells::in_memory(everything.clone());
         let mut roles = JoinSet::new();
@@ -60,8 +72,43 @@ impl World {
     /// # Panics
     /// When its lock can't be taken.
     pub async fn worker(&self) -> Worker {
+        self.worker_with(|_| {}).await
+    }
+
+    /// A worker on the scripted model whose researchers look for sources in these places, and read pages of `allow` as
+    /// if they were public. Two calls at a time.
+    ///
+    /// # Panics
+    /// When its lock can't be taken, or the places make no search.
+    pub async fn researcher(&self, places: Vec<Backend>, allow: Vec<String>) -> Worker {
+        self.researcher_reading(places, ReaderConfig { allow, ..ReaderConfig::new(extractor()) }).await
+    }
+
+    /// The same with a reader of the story's choice.
+    ///
+    /// # Panics
+    /// When its lock can't be taken, or the places make no search.
+    pub async fn researcher_reading(&self, places: Vec<Backend>, reader: ReaderConfig) -> Worker {
+        let search = Search::new(places).expect("places to search");
+        let search = SearchSetup::new(search, reader).expect("a reader");
+        self.worker_with(|config| {
+            config.search = Some(Arc::new(search));
+            config.slots = 2;
+        })
+        .await
+    }
+
+    async fn worker_with(&self, change: impl FnOnce(&mut WorkerConfig)) -> Worker {
         let boot = fresh_boot_id();
         let lock = presence::BootLock::take(self.data.path(), &boot).expect("a boot lock");
+        let endpoint = EndpointConfig {
+            url: self.model.url(),
+            model: nightforge_demo::MODEL.to_owned(),
+            context_tokens: Some(32_768),
+            ..EndpointConfig::default()
+        };
+        let mut config = WorkerConfig::new(boot.clone(), self.data.path().to_owned(), model_name(), endpoint);
+        change(&mut config);
         let process = Process {
             boot: boot.clone(),
             host: presence::host_id(self.data.path()).expect("a host id"),
@@ -70,16 +117,9 @@ impl World {
             model: Some(nightforge_demo::MODEL.to_owned()),
             endpoint: Some(self.model.url()),
             gpu: None,
-            slots: 1,
+            slots: config.slots,
         };
         self.store.announce(&process).await.expect("announced");
-        let endpoint = EndpointConfig {
-            url: self.model.url(),
-            model: nightforge_demo::MODEL.to_owned(),
-            context_tokens: Some(32_768),
-            ..EndpointConfig::default()
-        };
-        let config = WorkerConfig::new(boot, self.data.path().to_owned(), model_name(), endpoint);
         let drain = CancellationToken::new();
         let work = nightforge_worker::run(
             self.store.clone(),
@@ -101,16 +141,33 @@ impl World {
             objective: nightforge_demo::OBJECTIVE.to_owned().try_into().expect("an objective"),
             owner: "local".to_owned(),
             priority: Priority::default(),
-            models: AgentModels { initializer: model_name(), coder: model_name() },
+            models: AgentModels::same(&model_name()),
             limits: Limits { min_features: nightforge_demo::feature_count() as u32, ..Limits::default() },
             approve: false,
             deadline: None,
+            language: None,
+            previous: None,
             idempotency_key: None,
         };
         change(&mut new);
         let task = self.store.submit(&new).await.expect("accepted").task;
         self.bells.ring(Bell::Task(task.clone()));
         task
+    }
+
+    /// Queues a research objective.
+    ///
+    /// # Panics
+    /// When the database refuses it.
+    pub async fn submit_research(&self, objective: &str, change: impl FnOnce(&mut NewTask)) -> TaskId {
+        let objective = objective.to_owned().try_into().expect("an objective");
+        self.submit(|new| {
+            new.kind = Kind::Research;
+            new.objective = objective;
+            new.limits = Limits::default();
+            change(new);
+        })
+        .await
     }
 
     /// Waits until the task satisfies `condition`.
@@ -185,6 +242,14 @@ impl Worker {
         self.drain.cancel();
         self.ended.await.expect("no panic").expect("no error");
     }
+}
+
+/// The program that gets the text out of documents: the built executable's hidden verb.
+///
+/// # Panics
+/// When it was not built.
+pub fn extractor() -> Extractor {
+    Extractor::new(executable(), vec!["extract-page".to_owned()])
 }
 
 fn model_name() -> ModelName {

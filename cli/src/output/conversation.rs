@@ -68,10 +68,11 @@ impl Conversation {
             Event::ToolCalled { tool, subject, outcome, .. } => {
                 Some(self.dim(&format!("  {}  {} → {}", short(&tool), short(&subject), short(&outcome))))
             }
-            Event::FindingCreated { finding, level, confidence, .. } => Some(self.dim(&format!(
-                "  finding {}  {level:?}, {} confidence",
+            Event::FindingCreated { finding, title, level, confidence, .. } => Some(self.dim(&format!(
+                "  finding {}  {level:?}, {} confidence: {}",
                 short(&finding.0),
-                confidence.as_str()
+                confidence.as_str(),
+                short(&title)
             ))),
             Event::AgentRetry { agent, reasks, .. } => {
                 Some(self.dim(&format!("  {agent}: {reasks} of its answers did not fit and were sent back")))

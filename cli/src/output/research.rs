@@ -188,14 +188,41 @@ fn no_answer(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Answered => "none was written",
         Outcome::InsufficientEvidence => "none: nobody found anything that answers it",
-        Outcome::Stopped => "none: it ended before that; the report holds what there is",
+        Outcome::Stopped => "none: it ended before that; what was found stands below and in the report",
     }
+}
+
+/// Findings of a result without an answer that are shown; the report has all of them.
+const SHOWN_FINDINGS: usize = 12;
+
+/// What was found until a task ended without an answer.
+fn found_until_then(result: &ResearchResult) -> String {
+    if result.findings.is_empty() {
+        return String::new();
+    }
+    let row = |finding: &nightforge_domain::research::Finding| {
+        let grounded = &finding.grounded;
+        (
+            finding.id.0.clone(),
+            format!(
+                "{} ({:?}, {})",
+                one_line(&grounded.claim, 400),
+                grounded.level,
+                grounded.confidence.as_str()
+            ),
+        )
+    };
+    let rows: Vec<(String, String)> = result.findings.iter().take(SHOWN_FINDINGS).map(row).collect();
+    let rows: Vec<(&str, String)> = rows.iter().map(|(id, text)| (id.as_str(), text.clone())).collect();
+    let (shown, all) = (rows.len(), result.findings.len());
+    let more = if shown < all { format!(", {shown} of {all}") } else { String::new() };
+    format!("\nfound until then{more}\n{}", pairs(&rows))
 }
 
 /// The statements that carry the answer.
 pub(super) fn key_findings(result: &ResearchResult) -> String {
     if result.key_findings.is_empty() {
-        return String::new();
+        return found_until_then(result);
     }
     let rows: Vec<(&str, String)> = result
         .key_findings

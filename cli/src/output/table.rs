@@ -1,5 +1,7 @@
 //! Columns that stand under each other.
 
+use unicode_width::UnicodeWidthChar;
+
 /// A table under its head. Cells may hold colour codes, which take no room.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = head.iter().map(|title| width(title)).collect();
@@ -26,7 +28,8 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 /// Names and values, one pair a line.
 pub(crate) fn pairs(pairs: &[(&str, String)]) -> String {
     let widest = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
-    pairs.iter().map(|(name, value)| format!("{name:widest$}  {value}\n")).collect()
+    let padding = |name: &str| " ".repeat(widest - width(name));
+    pairs.iter().map(|(name, value)| format!("{name}{}  {value}\n", padding(name))).collect()
 }
 
 fn width(cell: &str) -> usize {
@@ -37,7 +40,8 @@ fn width(cell: &str) -> usize {
             (false, '\u{1b}') => in_code = true,
             (true, 'm') => in_code = false,
             (true, _) => {}
-            (false, _) => visible += 1,
+            // A Chinese or Japanese character takes two columns.
+            (false, c) => visible += c.width().unwrap_or(0),
         }
     }
     visible
@@ -53,6 +57,8 @@ mod tests {
             vec!["\u{1b}[32mab\u{1b}[0m".to_owned(), "x".to_owned()],
             vec!["abc".to_owned(), "y".to_owned()],
         ];
+        let wide = vec![vec!["茶道".to_owned(), "x".to_owned()], vec!["tea".to_owned(), "y".to_owned()]];
+        assert_eq!(table(&["A", "B"], &wide), "A     B\n茶道  x\ntea   y\n");
         assert_eq!(table(&["A", "B"], &rows), "A    B\n\u{1b}[32mab\u{1b}[0m   x\nabc  y\n");
     }
 }

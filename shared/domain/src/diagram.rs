@@ -168,7 +168,7 @@ fn inputs(state: &TaskState) -> Vec<Input> {
     for (job, spec) in &state.awaited {
         let job = *job;
         inputs.extend(results(state, spec).into_iter().map(|result| Input::JobDone { job, result }));
-        inputs.push(Input::JobFailed { job, class: FaultClass::Truncated, reason: reason() });
+        inputs.push(Input::JobFailed { job, class: FaultClass::Truncated, reason: reason(), model_ms: 0 });
         inputs.push(Input::JobDied { job, reason: reason() });
         if state.is_stopping() {
             inputs.push(Input::JobCancelled { job });

@@ -40,7 +40,7 @@ pub enum Event {
     ManagerCompleted { job: Option<JobNo>, iteration: u32 },
     ManagerGaveUp { job: JobNo, iteration: u32, reason: String },
     ManagerActionRejected { job: JobNo, iteration: u32, action: String, reason: String, in_row: u32 },
-    FindingCreated { job: JobNo, finding: FindingId, level: Level, confidence: Confidence },
+    FindingCreated { job: JobNo, finding: FindingId, title: String, level: Level, confidence: Confidence },
     ResearchReported { job: JobNo, subtask: u32, findings: u32, uncertainties: u32 },
     ResearchBlocked { job: JobNo, subtask: u32, reason: String },
     CriticApproved { job: JobNo, review: u32 },

@@ -26,6 +26,9 @@ pub enum Input {
         class: FaultClass,
         /// The last fault in words.
         reason: String,
+        /// How long its model calls took, in milliseconds: time that was worked for nothing, and counts.
+        #[serde(default)]
+        model_ms: i64,
     },
     /// A job became a dead letter.
     JobDied {

@@ -83,6 +83,11 @@ impl Limits {
         ];
         match at_least_one.iter().find(|(_, value)| *value == 0) {
             Some((name, _)) => Err(format!("limit `{name}` must be at least 1")),
+            None if self.max_agent_calls < 4 => {
+                Err("limit `max_agent_calls` must be at least 4: a manager, a \
+                                                     researcher, a review and the answer"
+                    .to_owned())
+            }
             None if self.min_features > 500 => Err("limit `min_features` must be at most 500".to_owned()),
             None => Ok(()),
         }

@@ -147,7 +147,7 @@ pub struct Objective(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectiveError {
     /// Nothing but white space.
-    #[error("the objective is empty; say in a sentence what should be built")]
+    #[error("the objective is empty; say in a sentence what is wanted")]
     Empty,
     /// Longer than the limit.
     #[error("the objective has {0} bytes, at most {max} are taken; put long material into a file of the repository", max = Objective::MAX_BYTES)]

@@ -237,7 +237,8 @@ impl Store {
             tx.event(&event).await?;
             if used_up {
                 tx.event(&Event::JobFailed { job: job.no, class, reason: reason.clone() }).await?;
-                tx.input(&Input::JobFailed { job: job.no, class, reason }).await?;
+                let model_ms = model_ms(&mut tx, job).await?;
+                tx.input(&Input::JobFailed { job: job.no, class, reason, model_ms }).await?;
                 Ended::Failed
             } else {
                 Ended::Ready
@@ -356,6 +357,15 @@ pub(crate) async fn leave(
     .await?
     .rows_affected();
     Ok(changed == 1)
+}
+
+/// How long a job's model calls took so far, those of earlier claims included.
+async fn model_ms(tx: &mut TaskTx<'_>, job: &JobId) -> Result<i64, StoreError> {
+    // sum() over BIGINT is NUMERIC on PostgreSQL.
+    let sum = sqlx::query_scalar(
+        "SELECT CAST(COALESCE(sum(duration_ms), 0) AS BIGINT) FROM ledger WHERE task_id = $1 AND job = $2",
+    );
+    Ok(sum.bind(job.task.as_str()).bind(i64::from(job.no.0)).fetch_one(&mut *tx.tx).await?)
 }
 
 /// The one input of a job that ends because its task is stopping.

@@ -262,10 +262,16 @@ impl Research {
         job: JobNo,
         spec: &JobSpec,
         reason: &str,
+        model_ms: i64,
         limits: &Limits,
         notes: &mut Notes,
     ) {
         self.failed_in_row += 1;
+        if matches!(spec, JobSpec::Research { .. }) {
+            self.worked_in_round(model_ms);
+        } else {
+            self.working_ms += model_ms;
+        }
         let (agent, in_row) = (spec.agent(), self.failed_in_row);
         let reason = clipped(reason, MAX_TEXT);
         if let JobSpec::Research { subtask, .. } = spec {
@@ -320,6 +326,7 @@ impl Research {
             notes.events.push(Event::FindingCreated {
                 job,
                 finding: id.clone(),
+                title: clipped(&grounded.title, MAX_TITLE),
                 level: grounded.level,
                 confidence: grounded.confidence,
             });

@@ -153,7 +153,7 @@ pub fn result_of(
         recommendations: synthesis.map(|synthesis| synthesis.recommendations.clone()).unwrap_or_default(),
         uncertainties,
         findings: research.findings.clone(),
-        assignments: research.subtasks.clone(),
+        assignments: research.subtasks.iter().map(as_ended).collect(),
         reviews: research.reviews.clone(),
         open_requests: open_requests(research),
         counts: Counts::default(),
@@ -211,6 +211,16 @@ fn cited(research: &Research) -> BTreeSet<SourceId> {
         .map(|evidence| evidence.source)
         .chain(answer.flat_map(|statement| statement.sources.iter().copied()))
         .collect()
+}
+
+/// An assignment as the end of its task leaves it.
+fn as_ended(subtask: &Subtask) -> Subtask {
+    let mut subtask = subtask.clone();
+    if subtask.status == SubtaskStatus::Assigned {
+        subtask.status = SubtaskStatus::Failed;
+        subtask.outcome = Some("the task ended before it was done".to_owned());
+    }
+    subtask
 }
 
 /// Requests of any review that no assignment has taken up.

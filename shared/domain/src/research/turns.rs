@@ -27,6 +27,9 @@ pub struct Granted {
     pub deadline_waived: bool,
 }
 
+/// A retry grants the working time anew when less than this part of it is left.
+const WORTH_A_TRY: i64 = 10;
+
 /// A limit that was reached: its name, and a sentence.
 struct Reached {
     limit: &'static str,
@@ -353,6 +356,8 @@ impl Research {
     /// A retry counts the limits that are used up anew, and forgets failures and rejections in a row.
     pub(crate) fn grant(&mut self, context: &Context<'_>) {
         let (limits, spent) = (context.limits, &context.facts.spent);
+        // What a round that did not join has used counts, and is granted anew with the rest.
+        self.working_ms += std::mem::take(&mut self.round_ms);
         self.failed_in_row = 0;
         self.rejected_in_row = 0;
         if self.iterations_left(limits) == 0 {
@@ -369,7 +374,9 @@ impl Research {
         if limits.max_tokens > 0 && tokens >= limits.max_tokens {
             self.granted.tokens = spent.tokens();
         }
-        if self.time_left_ms(limits) == 0 {
+        // A rest that is too short for one agent would stop the task again at once.
+        let all_ms = i64::try_from(limits.task_timeout_ms).unwrap_or(i64::MAX);
+        if self.time_left_ms(limits) < all_ms / WORTH_A_TRY {
             self.granted.working_ms = self.working_ms;
         }
         self.granted.deadline_waived |= self.deadline_passed(context);
@@ -378,7 +385,6 @@ impl Research {
 
     /// Goes on after a retry that found no job to make ready again.
     pub(crate) fn resume(&mut self, context: &Context<'_>, notes: &mut Notes) -> Decision {
-        self.working_ms += std::mem::take(&mut self.round_ms);
         self.round_sources = 0;
         if self.phase == Phase::Synthesizing && self.approved() {
             return self.synthesize(context.limits);

@@ -1,6 +1,6 @@
 //! A transition in the making: what inputs do to the life of a task, and how the kind's decisions are followed.
 
-use super::machine::AfterFailure;
+use super::machine::{AfterFailure, Failure};
 use super::{Context, Decision, Life, NewJob, Notes, TaskState, Transition};
 use crate::{Event, Input, JobNo, JobSpec, Status};
 
@@ -51,12 +51,12 @@ impl<'a> Draft<'a> {
                         // The job is done and can't be made ready again: a retry makes a new one.
                         let input = input.name().to_owned();
                         self.event(Event::IllegalInput { input, reason: reason.clone() });
-                        self.failed(job, &spec, &reason).decision
+                        self.failed(job, &spec, &reason, 0).decision
                     }
                 }
             }
-            Input::JobFailed { class, reason, .. } => {
-                let after = self.failed(job, &spec, &format!("{class}: {reason}"));
+            Input::JobFailed { class, reason, model_ms, .. } => {
+                let after = self.failed(job, &spec, &format!("{class}: {reason}"), *model_ms);
                 if after.keep {
                     self.state.ended.insert(job, spec);
                 }
@@ -77,9 +77,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn failed(&mut self, job: JobNo, spec: &JobSpec, reason: &str) -> AfterFailure {
-        let stopping = self.is_stopping();
-        self.state.machine.failed(job, spec, reason, stopping, self.context, &mut self.notes)
+    fn failed(&mut self, job: JobNo, spec: &JobSpec, reason: &str, model_ms: i64) -> AfterFailure {
+        let failure = Failure { job, spec, reason, model_ms, stopping: self.is_stopping() };
+        self.state.machine.failed(&failure, self.context, &mut self.notes)
     }
 
     fn event(&mut self, event: Event) {

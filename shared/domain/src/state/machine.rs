@@ -34,6 +34,18 @@ pub(crate) struct Notes {
     pub(crate) records: Vec<Record>,
 }
 
+/// A job that ended without a usable result.
+#[derive(Clone, Copy)]
+pub(super) struct Failure<'a> {
+    pub(super) job: JobNo,
+    pub(super) spec: &'a JobSpec,
+    pub(super) reason: &'a str,
+    /// How long its model calls took.
+    pub(super) model_ms: i64,
+    /// Whether its task is stopping.
+    pub(super) stopping: bool,
+}
+
 /// What follows from a job that ended without a result.
 pub(super) struct AfterFailure {
     pub(super) decision: Decision,
@@ -106,13 +118,11 @@ impl Machine {
     /// What a job without a usable result means. A stopping task starts nothing, so nothing is counted for it.
     pub(super) fn failed(
         &mut self,
-        job: JobNo,
-        spec: &JobSpec,
-        reason: &str,
-        stopping: bool,
+        failure: &Failure<'_>,
         context: &Context<'_>,
         notes: &mut Notes,
     ) -> AfterFailure {
+        let Failure { job, spec, reason, model_ms, stopping } = *failure;
         let why = || format!("job {job} ({}) failed: {reason}", spec.kind());
         match (self, spec) {
             (Machine::Build(build), JobSpec::Code { feature, .. }) => {
@@ -126,7 +136,7 @@ impl Machine {
             }
             (Machine::Build(_), _) => AfterFailure { decision: Decision::NeedsReview(why()), keep: true },
             (Machine::Research(research), _) => {
-                research.agent_failed(job, spec, reason, context.limits, notes);
+                research.agent_failed(job, spec, reason, model_ms, context.limits, notes);
                 let decision = if stopping {
                     Decision::Jobs(Vec::new())
                 } else {

@@ -139,7 +139,9 @@ impl Play {
         let gate = rest.parse().unwrap_or(0);
         match verb {
             "submitted" => Input::Submitted,
-            "failed" => Input::JobFailed { job, class: FaultClass::Truncated, reason: "cut".to_owned() },
+            "failed" => {
+                Input::JobFailed { job, class: FaultClass::Truncated, reason: "cut".to_owned(), model_ms: 0 }
+            }
             "died" => Input::JobDied { job, reason: "three workers died".to_owned() },
             "ended" => Input::JobCancelled { job },
             "cancel" => Input::Cancel { by },

@@ -24,7 +24,7 @@ impl Extraction {
             Kind::Html => "text/html",
             Kind::Markdown | Kind::Text => return Err("a plain file needs no extraction".to_owned()),
         };
-        match self.extractor.extract(media_type, None, path, bytes).await {
+        match self.extractor.extract_own(media_type, path, bytes).await {
             Ok(extracted) => Ok(Ok((extracted.title, extracted.text))),
             Err(unreadable) if !self.extractor.program().is_file() => {
                 Err(format!("{unreadable}: there is no program {}", self.extractor.program().display()))

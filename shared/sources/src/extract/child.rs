@@ -63,8 +63,11 @@ fn limit_myself() -> io::Result<()> {
 
 fn answer(task: &Task, bytes: &[u8]) -> Reply {
     match task {
-        Task::Text { media_type, charset, url } => extracted(media_type, charset.as_deref(), url, bytes)
-            .map_or_else(|reason| Reply::Unreadable { reason }, Reply::Text),
+        Task::Text { media_type, charset, url, is_page } => {
+            let extracted = extracted(media_type, charset.as_deref(), url, bytes);
+            let reply = extracted.and_then(|extracted| worth_reading(extracted, *is_page));
+            reply.map_or_else(|reason| Reply::Unreadable { reason }, Reply::Text)
+        }
         Task::Robots { url } => {
             let rules = String::from_utf8_lossy(bytes);
             let allowed = DefaultMatcher::default().one_agent_allowed_by_robots(&rules, AGENT, url);
@@ -91,13 +94,19 @@ fn extracted(media_type: &str, charset: Option<&str>, url: &str, bytes: &[u8]) -
     if text::is_garbage(&extracted.text) {
         return Err("what came out of it is not text".to_owned());
     }
-    if let Some(reason) = text::too_little(&extracted.text) {
-        return Err(reason);
-    }
     text::clip(&mut extracted.text, text::MAX_TEXT_BYTES);
     extracted.title = extracted.title.and_then(|title| text::one_line(&title, 300));
     extracted.published = extracted.published.and_then(|date| text::one_line(&date, 64));
     Ok(extracted)
+}
+
+/// A page of a few words is a notice or a wall; a note of one's own may be short.
+fn worth_reading(extracted: Extracted, is_page: bool) -> Result<Extracted, String> {
+    let reason = match is_page {
+        true => text::too_little(&extracted.text),
+        false => extracted.text.trim().is_empty().then(|| "no text came out of it".to_owned()),
+    };
+    reason.map_or(Ok(extracted), Err)
 }
 
 /// The first heading of a markdown text.

@@ -64,7 +64,7 @@ impl Extractor {
         &self.program
     }
 
-    /// The text of a document. `media_type` is one that the reader takes, without parameters; `charset` is the
+    /// The text of a document; one that is too short to be a source has none. `media_type` is one that the reader takes, without parameters; `charset` is the
     /// one that its server named.
     pub async fn extract(
         &self,
@@ -73,8 +73,29 @@ impl Extractor {
         url: &str,
         bytes: &[u8],
     ) -> Result<Extracted, Unreadable> {
+        self.text(media_type, charset, url, true, bytes).await
+    }
+
+    /// The text of a file of the user's own, however short.
+    pub(crate) async fn extract_own(
+        &self,
+        media_type: &str,
+        path: &str,
+        bytes: &[u8],
+    ) -> Result<Extracted, Unreadable> {
+        self.text(media_type, None, path, false, bytes).await
+    }
+
+    async fn text(
+        &self,
+        media_type: &str,
+        charset: Option<&str>,
+        url: &str,
+        is_page: bool,
+        bytes: &[u8],
+    ) -> Result<Extracted, Unreadable> {
         let (media_type, url) = (media_type.to_owned(), url.to_owned());
-        let task = Task::Text { media_type, charset: charset.map(str::to_owned), url };
+        let task = Task::Text { media_type, charset: charset.map(str::to_owned), url, is_page };
         match self.ask(task, bytes).await? {
             Reply::Text(extracted) => Ok(extracted),
             Reply::Unreadable { reason } => Err(Unreadable(reason)),

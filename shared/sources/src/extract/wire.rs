@@ -14,6 +14,8 @@ pub(super) enum Task {
         charset: Option<String>,
         /// Where the document is from.
         url: String,
+        /// Whether a text that is too short to be a source is refused.
+        is_page: bool,
     },
     /// Say whether a robots.txt lets this address be read.
     Robots {

@@ -206,7 +206,7 @@ impl<'a> Pair<'a> {
             Op::Fault(_, max_retries) => {
                 let class = FaultClass::Truncated;
                 let ended = store.fault(&job, fence, class, &reason(), max_retries).await.unwrap();
-                let failed = Input::JobFailed { job: claim.job, class, reason: reason() };
+                let failed = Input::JobFailed { job: claim.job, class, reason: reason(), model_ms: 0 };
                 assert_eq!(ended.ok(), reference.fault(claim, failed, max_retries));
             }
             Op::Bury(_) => {

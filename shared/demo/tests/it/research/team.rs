@@ -75,9 +75,12 @@ impl Team {
             for job in self.step(&input) {
                 let input = match self.run(&job.spec).await {
                     Ok(result) => Input::JobDone { job: job.no, result },
-                    Err(reason) => {
-                        Input::JobFailed { job: job.no, class: FaultClass::ModelOutputInvalid, reason }
-                    }
+                    Err(reason) => Input::JobFailed {
+                        job: job.no,
+                        class: FaultClass::ModelOutputInvalid,
+                        reason,
+                        model_ms: 0,
+                    },
                 };
                 inputs.push_back(input);
             }

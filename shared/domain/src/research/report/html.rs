@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use super::words::Words;
-use super::{by_use, can_be_opened, duration, provenance, state, words};
+use super::{by_use, can_be_opened, provenance, state, words};
 use crate::contract::research::Confidence;
 use crate::research::{Changes, Level, ResearchResult, ResultSource, SourceId};
 
 const STYLE: &str = "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;\
-    color:#1a1a1a;background:#fff}h1{font-size:1.5rem;line-height:1.3}h2{font-size:1.15rem;margin-top:2rem}\
-    li{margin:.35rem 0;overflow-wrap:anywhere}.state{font-weight:600}.warning{border-left:4px solid #b35900;\
+    color:#1a1a1a;background:#fff;overflow-wrap:anywhere}h1{font-size:1.5rem;line-height:1.3}h2{font-size:1.15rem;margin-top:2rem}\
+    li{margin:.35rem 0}.state{font-weight:600}.warning{border-left:4px solid #b35900;\
     background:#fff4e5;padding:.6rem 1rem}.level{font-size:.85em;white-space:nowrap;border:1px solid #767676;\
     border-radius:4px;padding:0 .35em}.note,.small{color:#555;font-size:.9em}\
     @media(prefers-color-scheme:dark){body{color:#eee;background:#141414}.warning{background:#3a2400}\
@@ -202,7 +202,10 @@ impl Page {
 
     fn changes(&mut self, changes: &Changes) {
         let [new, changed, gone, unchanged] = self.words.change_kinds;
-        let mut items = vec![format!("{unchanged}: {} ({})", changes.unchanged, changes.since_task)];
+        let mut items = vec![format!(
+            "{} {}; {unchanged}: {}",
+            self.words.compared, changes.since_task, changes.unchanged
+        )];
         items.extend(changes.new.iter().map(|now| format!("<strong>{new}</strong>: {}", text(now))));
         items.extend(
             changes
@@ -220,19 +223,7 @@ impl Page {
     }
 
     fn cost(&mut self, result: &ResearchResult) {
-        let cost = &result.cost;
-        let items = [
-            format!(
-                "{} iterations, {} agent calls, {} model calls",
-                cost.iterations, cost.agent_calls, cost.model_calls
-            ),
-            format!("{} tokens in, {} tokens out", cost.prompt_tokens, cost.completion_tokens),
-            format!(
-                "{} of work, {} from acceptance to the end",
-                duration(cost.working_ms),
-                duration(cost.elapsed_ms)
-            ),
-        ];
+        let items = self.words.cost(&result.cost);
         self.items(self.words.cost, &items);
         self.raw(&format!("<p class=\"small\">{}</p>", result.task));
     }

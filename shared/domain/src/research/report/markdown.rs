@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{by_use, can_be_opened, duration, provenance, state, words};
+use super::{by_use, can_be_opened, provenance, state, words};
 use crate::contract::research::Confidence;
 use crate::research::{Changes, Finding, GroundedKeyFinding, Level, ResearchResult, ResultSource, SourceId};
 
@@ -186,7 +186,8 @@ impl Page {
         self.heading(self.words.changes);
         let [new, changed, gone, unchanged] = self.words.change_kinds;
         let since = changes.since.map(|since| format!(" ({})", since.date())).unwrap_or_default();
-        self.line(&format!("{}{since}; {unchanged}: {}", changes.since_task, changes.unchanged));
+        let compared = self.words.compared;
+        self.line(&format!("{compared} {}{since}; {unchanged}: {}", changes.since_task, changes.unchanged));
         for statement in &changes.new {
             self.item(&format!("**{new}**: {}", inline(statement)));
         }
@@ -207,14 +208,9 @@ impl Page {
 
     fn cost(&mut self, result: &ResearchResult) {
         self.heading(self.words.cost);
-        let cost = &result.cost;
-        self.item(&format!(
-            "{} iterations, {} agent calls, {} model calls",
-            cost.iterations, cost.agent_calls, cost.model_calls
-        ));
-        self.item(&format!("{} tokens in, {} tokens out", cost.prompt_tokens, cost.completion_tokens));
-        let (working, elapsed) = (duration(cost.working_ms), duration(cost.elapsed_ms));
-        self.item(&format!("{working} of work, {elapsed} from acceptance to the end"));
+        for line in self.words.cost(&result.cost) {
+            self.item(&line);
+        }
         let _ = writeln!(self.text, "\n{}", result.task);
     }
 }

@@ -1,6 +1,7 @@
 //! The fixed words of a result's page, by language. A language without words of its own gets the English ones.
 
-use super::super::Counts;
+use super::super::{Cost, Counts};
+use super::duration;
 
 /// The headings and sentences of a page.
 #[derive(Debug)]
@@ -30,6 +31,9 @@ pub(in crate::research) struct Words {
     pub(super) changes: &'static str,
     pub(super) change_kinds: [&'static str; 4],
     pub(super) cost: &'static str,
+    /// With `{iterations}`, `{runs}` and `{calls}`; `{in}` and `{out}`; `{work}` and `{whole}`.
+    pub(super) cost_lines: [&'static str; 3],
+    pub(super) compared: &'static str,
     pub(super) published: &'static str,
     pub(super) seen: &'static str,
     pub(super) grounding: &'static str,
@@ -47,6 +51,20 @@ impl Words {
         let held: Vec<String> =
             self.counts.iter().zip(numbers).map(|(name, number)| format!("{name}: {number}")).collect();
         format!("{} {}", self.partial, held.join(", "))
+    }
+
+    /// What a task used, a line each.
+    pub(super) fn cost(&self, cost: &Cost) -> [String; 3] {
+        let [runs, tokens, time] = self.cost_lines;
+        [
+            runs.replace("{iterations}", &cost.iterations.to_string())
+                .replace("{runs}", &cost.agent_calls.to_string())
+                .replace("{calls}", &cost.model_calls.to_string()),
+            tokens
+                .replace("{in}", &cost.prompt_tokens.to_string())
+                .replace("{out}", &cost.completion_tokens.to_string()),
+            time.replace("{work}", &duration(cost.working_ms)).replace("{whole}", &duration(cost.elapsed_ms)),
+        ]
     }
 
     /// How many statements of the answer were not found in their sources.
@@ -88,6 +106,12 @@ static LANGUAGES: [Words; 6] = [
         changes: "What changed",
         change_kinds: ["New", "Changed", "Gone", "Unchanged"],
         cost: "Cost",
+        cost_lines: [
+            "{iterations} decisions of the manager, {runs} agent runs, {calls} model calls",
+            "{in} tokens in, {out} tokens out",
+            "{work} of work, {whole} from acceptance to the end",
+        ],
+        compared: "Compared with",
         published: "published",
         seen: "seen",
         grounding: "Levels: G3 quote and numbers found in the page, G2 in the search snippet only, G1 not found in \
@@ -122,6 +146,12 @@ static LANGUAGES: [Words; 6] = [
         changes: "前回からの変化",
         change_kinds: ["新規", "変更", "消滅", "変化なし"],
         cost: "費用",
+        cost_lines: [
+            "責任者の判断{iterations}回、エージェントの実行{runs}回、モデル呼び出し{calls}回",
+            "入力{in}トークン、出力{out}トークン",
+            "作業時間{work}、受付から終了まで{whole}",
+        ],
+        compared: "比較の対象",
         published: "公開日",
         seen: "取得日",
         grounding: "水準：G3は引用と数値がページ本文で確認できたもの、G2は検索結果の抜粋でのみ確認できたもの、G1は引用元で\
@@ -157,6 +187,12 @@ static LANGUAGES: [Words; 6] = [
         changes: "O que mudou",
         change_kinds: ["Novo", "Alterado", "Desapareceu", "Sem mudança"],
         cost: "Custo",
+        cost_lines: [
+            "{iterations} decisões do gerente, {runs} execuções de agentes, {calls} chamadas ao modelo",
+            "{in} tokens de entrada, {out} de saída",
+            "{work} de trabalho, {whole} da aceitação ao fim",
+        ],
+        compared: "Comparado com",
         published: "publicado em",
         seen: "visto em",
         grounding: "Níveis: G3 citação e números encontrados na página, G2 só no trecho da busca, G1 não encontrado \
@@ -191,6 +227,12 @@ static LANGUAGES: [Words; 6] = [
         changes: "Qué ha cambiado",
         change_kinds: ["Nuevo", "Cambiado", "Desaparecido", "Sin cambios"],
         cost: "Coste",
+        cost_lines: [
+            "{iterations} decisiones del gestor, {runs} ejecuciones de agentes, {calls} llamadas al modelo",
+            "{in} tokens de entrada, {out} de salida",
+            "{work} de trabajo, {whole} desde la aceptación hasta el final",
+        ],
+        compared: "Comparado con",
         published: "publicado el",
         seen: "visto el",
         grounding: "Niveles: G3 cita y cifras halladas en la página, G2 solo en el extracto de la búsqueda, G1 no \
@@ -226,6 +268,12 @@ static LANGUAGES: [Words; 6] = [
         changes: "Was sich geändert hat",
         change_kinds: ["Neu", "Geändert", "Weggefallen", "Unverändert"],
         cost: "Aufwand",
+        cost_lines: [
+            "{iterations} Entscheidungen des Managers, {runs} Agentenläufe, {calls} Modellaufrufe",
+            "{in} Tokens hinein, {out} heraus",
+            "{work} Arbeit, {whole} von der Annahme bis zum Ende",
+        ],
+        compared: "Verglichen mit",
         published: "veröffentlicht",
         seen: "gesehen",
         grounding: "Stufen: G3 Zitat und Zahlen auf der Seite gefunden, G2 nur im Suchausschnitt, G1 in der zitierten \
@@ -261,6 +309,12 @@ static LANGUAGES: [Words; 6] = [
         changes: "Ce qui a changé",
         change_kinds: ["Nouveau", "Modifié", "Disparu", "Inchangé"],
         cost: "Coût",
+        cost_lines: [
+            "{iterations} décisions du manager, {runs} exécutions d'agents, {calls} appels au modèle",
+            "{in} jetons en entrée, {out} en sortie",
+            "{work} de travail, {whole} de l'acceptation à la fin",
+        ],
+        compared: "Comparé à",
         published: "publié le",
         seen: "vu le",
         grounding: "Niveaux : G3 citation et chiffres trouvés dans la page, G2 seulement dans l'extrait de recherche, \

@@ -91,6 +91,13 @@ fn working_time_between_jobs_and_inside_one() {
 }
 
 #[test]
+fn failed_runs_have_worked_as_well() {
+    let limits = Limits { task_timeout_ms: 10_000, ..Limits::default() };
+    let team = ends(limits, "worked 4000; submitted; failed; plan A; found 1", "task_timeout_ms");
+    assert_eq!(team.result().counts.findings, 1);
+}
+
+#[test]
 fn each_job_is_told_what_is_left_of_the_working_time() {
     let mut team = Team::under(Limits { task_timeout_ms: 10_000, ..Limits::default() });
     team.tell("worked 1500; submitted; plan A, B");
@@ -114,6 +121,11 @@ fn a_retry_grants_the_limit_that_stopped_it_anew() {
         (
             Limits { task_timeout_ms: 3_500, ..Limits::default() },
             "submitted; plan A; found 1; review; more B",
+        ),
+        // The time ran out in the middle of a round.
+        (
+            Limits { task_timeout_ms: 4_500, ..Limits::default() },
+            "submitted; plan A; found 1; plan C; worked 600; late",
         ),
         (
             Limits { max_model_calls: 5, ..Limits::default() },

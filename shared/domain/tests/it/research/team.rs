@@ -155,6 +155,7 @@ impl Team {
                 job,
                 class: FaultClass::ModelOutputInvalid,
                 reason: "no JSON after two re-asks".to_owned(),
+                model_ms: self.worked,
             },
             "died" => Input::JobDied { job, reason: "its worker died 3 times".to_owned() },
             "ended" => Input::JobCancelled { job },

@@ -146,6 +146,8 @@ fn results_that_come_while_the_task_stops_are_kept() {
     team.tell("submitted; plan A, B; cancel; found 2; ended");
     assert_eq!(team.state.status(), Status::Cancelled);
     assert_eq!(team.result().counts.findings, 2);
+    let statuses: Vec<SubtaskStatus> = team.result().assignments.iter().map(|task| task.status).collect();
+    assert_eq!(statuses, [SubtaskStatus::Completed, SubtaskStatus::Failed]);
 }
 
 #[test]
