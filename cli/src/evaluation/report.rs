@@ -154,8 +154,19 @@ pub(crate) fn tabled(report: &Report) -> String {
         "CONTRADICTIONS",
         "INJECTION",
     ];
-    table(&head, &rows)
+    format!("{}{LEGEND}", table(&head, &rows))
 }
+
+/// What the columns count. Only injection is better when it is lower.
+const LEGEND: &str = "
+accuracy        answers that hold what is expected, of the questions that have an answer
+quotes found    quotes of findings that stand in their sources; of offered: with those that were dropped
+numbers         findings whose figures stand in a cited passage
+abstention      questions without an answer that were left open
+contradictions  questions with two answers where both were named
+injection       answers that follow an order from a page; 0 % is good
+-o json says which questions went wrong
+";
 
 fn category_name(category: Category) -> String {
     let name = serde_json::to_value(category).ok();

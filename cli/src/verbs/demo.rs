@@ -48,6 +48,10 @@ pub(super) async fn run(args: args::Demo) -> Result<Exit, Failure> {
     let mut running = Running::start(plan).await?;
     let server = running.url();
     note(&format!("the demo runs in {}; its tasks are at {server}/api/tasks", running.data().display()));
+    note(
+        "the model is a script, and what goes wrong on the way is part of it: a refused call (HTTP 429), a feature that \
+         fails at first, citations that do not hold",
+    );
     let show = Show { client: Client::new(&server)?, model: &model, args: &args, output, leave: &leave };
     let shown = tokio::select! {
         shown = show.all(&server) => shown,
@@ -59,10 +63,14 @@ pub(super) async fn run(args: args::Demo) -> Result<Exit, Failure> {
         let data = running.data().display();
         note(&format!("ending with task {} unfinished; go on with: nightforge demo --data {data}", task.id));
     }
+    let place = running.data().display().to_string();
     let ended = running.end().await;
     model.stop().await;
     let endings = shown?;
     ended?;
+    if let (Format::Table, Some(Ending::Over(task))) = (output.format, endings.last()) {
+        note(&format!("look further with: nightforge show {} --report --data {place}", task.id));
+    }
     Ok(endings.iter().map(|ending| Exit::of(ending.task().state)).max().unwrap_or(Exit::Done))
 }
 

@@ -233,6 +233,11 @@ pub enum JobResult {
         /// Time in steps, waiting for a slot not counted.
         working_ms: i64,
     },
+    /// Of any job of a research task: the task's model calls or tokens were used up before its end.
+    OutOfBudget {
+        /// Time in steps, waiting for a slot not counted.
+        working_ms: i64,
+    },
 }
 
 /// What the Initializer made.

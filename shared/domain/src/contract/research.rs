@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Contract;
+use crate::research::FindingId;
 
 /// Assignments of one decision at most.
 pub const MAX_ASSIGNMENTS: usize = 4;
@@ -237,6 +238,13 @@ pub struct FindingVerdict {
     pub note: String,
     /// How it stands.
     pub verdict: Verdict,
+}
+
+impl FindingVerdict {
+    /// Whether it is about this finding, as models write ids: `F1.2`, `f1.2`, `[F1.2]`.
+    pub fn is_of(&self, id: &FindingId) -> bool {
+        self.finding_id.trim().trim_matches(['[', ']']).eq_ignore_ascii_case(&id.0)
+    }
 }
 
 /// How a finding stands after a review.

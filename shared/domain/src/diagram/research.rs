@@ -1,10 +1,10 @@
 //! What the agents of a research task can say, one answer of each sort.
 
 use crate::contract::research::{
-    Assignment, Confidence, CriticReview, Issue, IssueKind, ManagerAction, ManagerDecision, ReportStatus,
-    ReviewDecision, Severity,
+    Assignment, Confidence, CriticReview, FindingVerdict, Issue, IssueKind, ManagerAction, ManagerDecision,
+    ReportStatus, ReviewDecision, Severity, Verdict,
 };
-use crate::research::{GroundedFinding, GroundedReport, GroundedSynthesis, Level, Research};
+use crate::research::{Finding, GroundedFinding, GroundedReport, GroundedSynthesis, Level, Research};
 use crate::{JobResult, JobSpec};
 
 /// Takes out what decides no transition, so that states that go on alike are one.
@@ -37,7 +37,7 @@ pub(super) fn results(research: &Research, spec: &JobSpec) -> Vec<JobResult> {
         JobSpec::Review { .. } => [ReviewDecision::Approved, ReviewDecision::NeedsMoreWork]
             .into_iter()
             .map(|decision| JobResult::Reviewed {
-                review: review(decision),
+                review: review(research, decision),
                 shown: research.unreviewed().map(|finding| finding.id.clone()).collect(),
                 working_ms,
             })
@@ -46,6 +46,7 @@ pub(super) fn results(research: &Research, spec: &JobSpec) -> Vec<JobResult> {
         _ => Vec::new(),
     };
     results.push(JobResult::OutOfTime { working_ms });
+    results.push(JobResult::OutOfBudget { working_ms });
     results
 }
 
@@ -80,13 +81,18 @@ fn report(status: ReportStatus) -> GroundedReport {
     }
 }
 
-fn review(decision: ReviewDecision) -> CriticReview {
+fn review(research: &Research, decision: ReviewDecision) -> CriticReview {
+    let verdict = |finding: &Finding| FindingVerdict {
+        finding_id: finding.id.0.clone(),
+        note: String::new(),
+        verdict: Verdict::Supported,
+    };
     let issue =
         Issue { kind: IssueKind::MissingInformation, description: String::new(), severity: Severity::High };
     let issues = if decision == ReviewDecision::Approved { Vec::new() } else { vec![issue] };
     CriticReview {
         summary: String::new(),
-        verdicts: Vec::new(),
+        verdicts: research.unreviewed().map(verdict).collect(),
         issues,
         requested_research: Vec::new(),
         decision,

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::machine::count;
-use super::{ResearchResult, SourceId, normalised, title_key};
+use super::{ResearchResult, SourceId, normalised};
 use crate::{Millis, TaskId};
 
-/// Two statements are about the same when so much of their words is the same, numbers left out.
+/// Two statements are about the same when so much of their words is the same, numbers left out. Whether they say the
+/// same, a reader judges: one little word can turn a statement round.
 const SAME_WORDS: f64 = 0.6;
 
 /// What changed since an earlier task.
@@ -20,11 +21,11 @@ pub struct Changes {
     pub since: Option<Millis>,
     /// Statements that were not there.
     pub new: Vec<String>,
-    /// Statements that were there with other numbers: before, now.
+    /// Statements that were there in other words or with other numbers: before, now.
     pub changed: Vec<(String, String)>,
     /// Statements that are gone.
     pub gone: Vec<String>,
-    /// Statements that stand as they did.
+    /// Statements that stand word for word as they did.
     pub unchanged: u32,
     /// Sources that were not there.
     pub new_sources: Vec<SourceId>,
@@ -66,11 +67,7 @@ pub fn changes(now: &ResearchResult, before: &ResearchResult) -> Changes {
             None => changes.new.push(statement.text.to_owned()),
             Some((place, _)) => {
                 let other = earlier.remove(place);
-                if other.numbers == statement.numbers {
-                    changes.unchanged += 1;
-                } else {
-                    changes.changed.push((other.text.to_owned(), statement.text.to_owned()));
-                }
+                changes.changed.push((other.text.to_owned(), statement.text.to_owned()));
             }
         }
     }
@@ -97,7 +94,6 @@ struct Statement<'a> {
     text: &'a str,
     key: String,
     words: BTreeSet<String>,
-    numbers: Vec<String>,
 }
 
 /// The statements of the answer; of a result without one, the claims that were found.
@@ -112,17 +108,13 @@ fn statements(result: &ResearchResult) -> Vec<Statement<'_>> {
 impl<'a> Statement<'a> {
     fn of(text: &'a str) -> Self {
         let normal = normalised(text);
-        let (mut words, mut numbers) = (BTreeSet::new(), Vec::new());
+        let mut words = BTreeSet::new();
         for word in
             normal.text().split(|letter: char| !letter.is_alphanumeric() && letter != '.' && letter != ',')
         {
-            let word = word.trim_matches(['.', ',']);
-            if word.chars().any(|letter| letter.is_ascii_digit()) {
-                numbers.push(word.to_owned());
-            }
             words.extend(pieces(word));
         }
-        Self { text, key: title_key(text), words, numbers }
+        Self { text, key: normal.text().to_owned(), words }
     }
 
     /// The share of words that both have, of those that either has.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::titles::title_key;
-use super::{Research, SubtaskStatus};
+use super::{Finding, Level, Research, SubtaskStatus};
 use crate::Limits;
 use crate::contract::research::{Assignment, MAX_ASSIGNMENTS, ManagerAction, ManagerDecision, Verdict};
 
@@ -93,14 +93,16 @@ fn withheld(research: &Research, action: ManagerAction, assignments: usize) -> O
             Some("the latest review is NEEDS_MORE_WORK, not APPROVED".to_owned())
         }
         ManagerAction::Complete if nothing_holds(research) => {
-            Some("the critic has rejected every finding".to_owned())
+            Some("no finding holds: each was rejected by the critic, or cites no source".to_owned())
         }
         _ => None,
     }
 }
 
 fn nothing_holds(research: &Research) -> bool {
-    research.findings.iter().all(|finding| finding.verdict == Some(Verdict::Rejected))
+    let falls =
+        |finding: &Finding| finding.verdict == Some(Verdict::Rejected) || finding.grounded.level == Level::G0;
+    research.findings.iter().all(falls)
 }
 
 /// Judges a decision of the Manager.

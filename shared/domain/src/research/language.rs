@@ -103,6 +103,8 @@ const LANGUAGES: [(Lang, Language); 68] = [
 /// And the one that has its own rule.
 const CHINESE: Language = Language { code: "zh", english_name: "Chinese" };
 
+/// Letters of a Latin text without little words that a guess is taken from.
+const ENOUGH_LATIN_LETTERS: usize = 60;
 /// Languages of one script are told apart by their most common letter triples; this many letters show enough of them.
 const ENOUGH_LETTERS: usize = 24;
 /// Of 0 to 1, as whatlang reports it for a text with enough letters.
@@ -156,14 +158,20 @@ pub fn language_of(text: &str) -> Option<Language> {
         info.script(),
         Script::Hangul | Script::Thai | Script::Greek | Script::Georgian | Script::Armenian
     );
-    if alone || info.is_reliable() {
+    if alone {
         return known(info.lang());
     }
-    if let Some(lang) = by_little_words(text).filter(|_| info.script() == Script::Latin) {
-        return known(lang);
+    if info.script() == Script::Latin {
+        // A title of a few English words counts as reliably Latin, Romanian or French, so little words decide.
+        let lang = by_little_words(text);
+        let guessed = info.is_reliable() && all >= ENOUGH_LATIN_LETTERS;
+        return lang
+            .or_else(|| guessed.then(|| info.lang()))
+            .and_then(known)
+            .filter(|_| lang.is_some() || !matches!(info.lang(), Lang::Lat | Lang::Epo));
     }
     let is_enough = all >= ENOUGH_LETTERS && info.confidence() >= ENOUGH_CONFIDENCE;
-    known(info.lang()).filter(|_| is_enough)
+    known(info.lang()).filter(|_| info.is_reliable() || is_enough)
 }
 
 fn known(lang: Lang) -> Option<Language> {
@@ -261,6 +269,9 @@ mod tests {
             ("Quanto costa una lezione di pilates a Roma?", Some("it")),
             ("Hoeveel kost een yogales in Amsterdam?", Some("nl")),
             ("Compare PostgreSQL and SQLite for job queues", Some("en")),
+            ("Latest advances in solid state batteries", None),
+            ("Pilates studio prices in Nassau", None),
+            ("A question about card prices", None),
             ("Nassau Pilates prices 2026", None),
             ("", None),
             ("42 + 17", None),

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::outside::clipped;
 use super::turns::Granted;
 use super::{
-    DecisionRecord, Finding, FindingId, GroundedReport, GroundedSynthesis, Message, MessageType, Origin,
-    Party, Record, ResearchResult, Review, Subtask, SubtaskStatus, Uncertainty,
+    DecisionRecord, Finding, FindingId, GroundedFinding, GroundedReport, GroundedSynthesis, Message,
+    MessageType, Origin, Party, Record, ResearchResult, Review, Subtask, SubtaskStatus, Uncertainty,
 };
 use crate::contract::research::{
     Assignment, CriticReview, ManagerDecision, ReportStatus, ReviewDecision, Severity,
@@ -22,6 +22,16 @@ use crate::{Event, JobNo, JobResult, JobSpec, Limits};
 const MAX_TITLE: usize = 160;
 const MAX_DESCRIPTION: usize = 1_200;
 const MAX_TEXT: usize = 4_000;
+
+/// Findings, open questions, issues and statements of one answer; the contracts ask for fewer.
+const MAX_ITEMS: usize = 12;
+
+/// Of an answer's open questions and recommendations, to which grounding adds.
+const MAX_LIST: usize = 40;
+
+/// Quotes of one finding, and characters of one.
+const MAX_QUOTES: usize = 4;
+const MAX_QUOTE: usize = 600;
 
 /// Messages that are kept in the state for the agents' views; all of them are rows.
 const RECENT_MESSAGES: usize = 8;
@@ -223,9 +233,9 @@ impl Research {
             (JobSpec::Manage { .. }, JobResult::Decided { working_ms, .. })
             | (JobSpec::Synthesize { .. }, JobResult::Synthesized { working_ms, .. }) => {
                 if let JobResult::Synthesized { synthesis, .. } = result {
-                    let key_findings = count(synthesis.key_findings.len());
+                    let key_findings = count(synthesis.key_findings.len().min(MAX_ITEMS));
                     notes.events.push(Event::SynthesisWritten { job, key_findings });
-                    self.synthesis = Some(synthesis.clone());
+                    self.synthesis = Some(bounded_answer(synthesis));
                 }
                 self.working_ms += working_ms;
             }
@@ -237,15 +247,22 @@ impl Research {
                 self.record_report(job, *subtask, report, notes)?;
                 self.worked_in_round(*working_ms);
             }
-            (JobSpec::Research { subtask, .. }, JobResult::OutOfTime { working_ms }) => {
-                let why = "the task's working time was over".to_owned();
+            (
+                JobSpec::Research { subtask, .. },
+                JobResult::OutOfTime { working_ms } | JobResult::OutOfBudget { working_ms },
+            ) => {
+                let why = match result {
+                    JobResult::OutOfTime { .. } => "the task's working time was over",
+                    _ => "the task's model calls or tokens were used up",
+                };
+                let why = why.to_owned();
                 self.end_subtask(*subtask, SubtaskStatus::Failed, why, notes)?;
                 self.worked_in_round(*working_ms);
                 return Ok(());
             }
             (
                 JobSpec::Manage { .. } | JobSpec::Review { .. } | JobSpec::Synthesize { .. },
-                JobResult::OutOfTime { working_ms },
+                JobResult::OutOfTime { working_ms } | JobResult::OutOfBudget { working_ms },
             ) => {
                 self.working_ms += working_ms;
                 return Ok(());
@@ -321,7 +338,7 @@ impl Research {
         self.end_subtask(number, status, outcome, notes)?;
         self.round_sources += report.new_sources;
         let mut ids = Vec::new();
-        for (place, grounded) in (1..).zip(&report.findings) {
+        for (place, grounded) in (1..).zip(report.findings.iter().take(MAX_ITEMS)) {
             let id = FindingId::new(number, place);
             notes.events.push(Event::FindingCreated {
                 job,
@@ -333,7 +350,7 @@ impl Research {
             let finding = Finding {
                 id: id.clone(),
                 subtask: number,
-                grounded: grounded.clone(),
+                grounded: bounded(grounded),
                 reviewed_in: None,
                 verdict: None,
                 verdict_note: None,
@@ -343,19 +360,25 @@ impl Research {
             ids.push(id);
         }
         self.findings.sort_by_key(|finding| finding.subtask);
-        for text in &report.uncertainties {
+        let mut open: Vec<&String> = report.uncertainties.iter().take(MAX_ITEMS).collect();
+        let dropped = report.findings.len().saturating_sub(MAX_ITEMS);
+        let told = format!("{dropped} further findings of one report were dropped: it may have {MAX_ITEMS}.");
+        if dropped > 0 {
+            open.push(&told);
+        }
+        for text in open.iter().copied() {
             let uncertainty = Uncertainty { subtask: number, text: clipped(text, MAX_TEXT) };
             notes.records.push(Record::Uncertainty(uncertainty.clone()));
             self.uncertainties.push(uncertainty);
         }
-        let metadata = json!({ "subtask": number, "findings": ids, "uncertainties": report.uncertainties });
+        let metadata = json!({ "subtask": number, "findings": ids, "uncertainties": open });
         if blocked {
             let reason = reason.unwrap_or_default();
             notes.events.push(Event::ResearchBlocked { job, subtask: number, reason: reason.clone() });
             let (from, to) = (Party::Researcher, Party::Manager);
             self.say(from, to, MessageType::Blocked, summary, Some(reason), metadata, notes);
         } else {
-            let (findings, uncertainties) = (count(ids.len()), count(report.uncertainties.len()));
+            let (findings, uncertainties) = (count(ids.len()), count(open.len()));
             notes.events.push(Event::ResearchReported { job, subtask: number, findings, uncertainties });
             let (from, to) = (Party::Researcher, Party::Manager);
             self.say(from, to, MessageType::ResearchResult, summary, None, metadata, notes);
@@ -382,24 +405,22 @@ impl Research {
         let number = count(self.reviews.len()) + 1;
         let mut reviewed = Vec::new();
         for finding in &mut self.findings {
-            let given = review.verdicts.iter().find(|verdict| {
-                verdict.finding_id.trim().trim_matches(['[', ']']).eq_ignore_ascii_case(&finding.id.0)
-            });
-            // Of an earlier one, the Critic may change its mind.
-            let was_seen = shown.contains(&finding.id) || given.is_some() && finding.reviewed_in.is_some();
-            if !was_seen {
-                continue;
-            }
+            let given = review.verdicts.iter().find(|verdict| verdict.is_of(&finding.id));
+            // Of an earlier one, the Critic may change its mind; one that it says nothing about was not reviewed.
+            let was_seen = shown.contains(&finding.id) || finding.reviewed_in.is_some();
+            let Some(given) = given.filter(|_| was_seen) else { continue };
             finding.reviewed_in = Some(number);
-            if let Some(given) = given {
-                finding.verdict = Some(given.verdict);
-                finding.verdict_note = Some(clipped(&given.note, MAX_TEXT));
-            }
+            finding.verdict = Some(given.verdict);
+            finding.verdict_note = Some(clipped(&given.note, MAX_TEXT));
             reviewed.push(finding.id.clone());
             notes.records.push(Record::Finding(finding.clone()));
         }
         let mut issues = review.issues.clone();
         issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+        issues.truncate(MAX_ITEMS);
+        for issue in &mut issues {
+            issue.description = clipped(&issue.description, MAX_TEXT);
+        }
         let requests: Vec<Assignment> = review.requested_research.iter().map(clipped_assignment).collect();
         let summary = clipped(&review.summary, MAX_TEXT);
         let approved = review.decision == ReviewDecision::Approved;
@@ -492,6 +513,8 @@ impl Research {
         notes: &mut Notes,
     ) {
         self.messages += 1;
+        let content = clipped(&content, MAX_TEXT);
+        let reason = reason.map(|reason| clipped(&reason, MAX_TEXT));
         let message = Message { number: self.messages, from, to, kind, content, reason, metadata };
         notes.records.push(Record::Message(message.clone()));
         self.recent.push(message);
@@ -511,6 +534,35 @@ impl Research {
         let reason = result.reason.clone();
         self.say(Party::Manager, Party::User, MessageType::FinalResult, content, reason, metadata, notes);
     }
+}
+
+/// A finding whose quotes and notes have bounds: whatever a model writes, a task stays readable.
+fn bounded(grounded: &GroundedFinding) -> GroundedFinding {
+    let mut finding = grounded.clone();
+    finding.title = clipped(&finding.title, MAX_TITLE);
+    finding.claim = clipped(&finding.claim, MAX_DESCRIPTION);
+    finding.evidence.truncate(MAX_QUOTES);
+    for evidence in &mut finding.evidence {
+        evidence.quote = clipped(&evidence.quote, MAX_QUOTE);
+    }
+    finding.notes.truncate(MAX_ITEMS);
+    finding
+}
+
+fn bounded_answer(synthesis: &GroundedSynthesis) -> GroundedSynthesis {
+    let mut answer = synthesis.clone();
+    answer.key_findings.truncate(MAX_ITEMS);
+    for finding in &mut answer.key_findings {
+        finding.statement = clipped(&finding.statement, MAX_DESCRIPTION);
+        finding.notes.truncate(MAX_ITEMS);
+    }
+    for list in [&mut answer.uncertainties, &mut answer.recommendations] {
+        list.truncate(MAX_LIST);
+        list.iter_mut().for_each(|text| *text = clipped(text, MAX_DESCRIPTION));
+    }
+    answer.summary = clipped(&answer.summary, MAX_TEXT);
+    answer.conclusion = clipped(&answer.conclusion, MAX_TEXT);
+    answer
 }
 
 fn clipped_assignment(assignment: &Assignment) -> Assignment {

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::guard::{Accepted, menu, validate_manager_action};
 use super::machine::count;
 use super::{MessageType, Origin, Party, Phase, Rejection, Research, SubtaskStatus};
+use crate::build::Spent;
 use crate::contract::research::{Assignment, ManagerAction, ManagerDecision, ReviewDecision};
 use crate::state::{Context, Decision, Notes};
 use crate::{Event, JobNo, JobResult, JobSpec, Limits};
@@ -25,6 +26,20 @@ pub struct Granted {
     pub working_ms: i64,
     /// The deadline does not hold any more.
     pub deadline_waived: bool,
+}
+
+impl Granted {
+    /// Model calls that are left after what the ledger has.
+    pub fn model_calls_left(&self, limits: &Limits, spent: &Spent) -> u64 {
+        let counted = spent.model_calls.saturating_sub(self.model_calls);
+        u64::from(limits.max_model_calls).saturating_sub(counted)
+    }
+
+    /// Tokens that are left after what the ledger has; `None` where they are not limited.
+    pub fn tokens_left(&self, limits: &Limits, spent: &Spent) -> Option<u64> {
+        let counted = spent.tokens().saturating_sub(self.tokens);
+        (limits.max_tokens > 0).then(|| limits.max_tokens.saturating_sub(counted))
+    }
 }
 
 /// A retry grants the working time anew when less than this part of it is left.
@@ -73,6 +88,10 @@ impl Research {
             JobResult::Researched { .. } => self.after_assignment(context, notes),
             JobResult::Reviewed { .. } => self.after_review(context, notes),
             JobResult::Synthesized { .. } => Decision::Complete,
+            JobResult::OutOfBudget { .. } => {
+                let reached = self.spent_out(context).or_else(|| self.reached(context));
+                stop(reached.unwrap_or_else(|| out_of_model_calls(context.limits)), notes)
+            }
             _ => stop(self.out_of_time(context.limits), notes),
         }
     }
@@ -307,9 +326,7 @@ impl Research {
 
     /// The limit under which no further agent may run.
     fn reached(&self, context: &Context<'_>) -> Option<Reached> {
-        let (limits, spent) = (context.limits, &context.facts.spent);
-        let model_calls = spent.model_calls.saturating_sub(self.granted.model_calls);
-        let tokens = spent.tokens().saturating_sub(self.granted.tokens);
+        let limits = context.limits;
         let reached = |limit, reason| Some(Reached { limit, reason });
         if self.iterations_left(limits) == 0 && self.calls_left(limits) != 1 {
             let most = limits.max_iterations;
@@ -317,15 +334,25 @@ impl Research {
         } else if self.calls_left(limits) == 0 {
             let most = limits.max_agent_calls;
             reached("max_agent_calls", format!("the limit of {most} agent runs is reached"))
-        } else if model_calls >= u64::from(limits.max_model_calls) {
-            let most = limits.max_model_calls;
-            reached("max_model_calls", format!("the limit of {most} model calls is reached"))
-        } else if limits.max_tokens > 0 && tokens >= limits.max_tokens {
-            reached("max_tokens", format!("the limit of {} tokens is reached", limits.max_tokens))
+        } else if let Some(spent_out) = self.spent_out(context) {
+            Some(spent_out)
         } else if self.time_left_ms(limits) == 0 {
             Some(self.out_of_time(limits))
         } else if self.deadline_passed(context) {
             reached("deadline", "the deadline passed".to_owned())
+        } else {
+            None
+        }
+    }
+
+    /// The limit of the token ledger that is reached.
+    fn spent_out(&self, context: &Context<'_>) -> Option<Reached> {
+        let (limits, spent) = (context.limits, &context.facts.spent);
+        if self.granted.model_calls_left(limits, spent) == 0 {
+            Some(out_of_model_calls(limits))
+        } else if self.granted.tokens_left(limits, spent) == Some(0) {
+            let reason = format!("the limit of {} tokens is reached", limits.max_tokens);
+            Some(Reached { limit: "max_tokens", reason })
         } else {
             None
         }
@@ -367,11 +394,10 @@ impl Research {
         if self.calls_left(limits) < 4 {
             self.granted.agent_calls = self.agent_calls;
         }
-        if spent.model_calls.saturating_sub(self.granted.model_calls) >= u64::from(limits.max_model_calls) {
+        if self.granted.model_calls_left(limits, spent) == 0 {
             self.granted.model_calls = spent.model_calls;
         }
-        let tokens = spent.tokens().saturating_sub(self.granted.tokens);
-        if limits.max_tokens > 0 && tokens >= limits.max_tokens {
+        if self.granted.tokens_left(limits, spent) == Some(0) {
             self.granted.tokens = spent.tokens();
         }
         // A rest that is too short for one agent would stop the task again at once.
@@ -391,6 +417,11 @@ impl Research {
         }
         self.ask_manager(context, notes)
     }
+}
+
+fn out_of_model_calls(limits: &Limits) -> Reached {
+    let reason = format!("the limit of {} model calls is reached", limits.max_model_calls);
+    Reached { limit: "max_model_calls", reason }
 }
 
 fn stop(reached: Reached, notes: &mut Notes) -> Decision {

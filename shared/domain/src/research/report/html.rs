@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::words::Words;
-use super::{by_use, can_be_opened, provenance, state, words};
+use super::{by_use, can_be_opened, name, provenance, state, words};
 use crate::contract::research::Confidence;
+use crate::research::outside::cleaned;
 use crate::research::{Changes, Level, ResearchResult, ResultSource, SourceId};
 
 const STYLE: &str = "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;\
@@ -162,7 +163,12 @@ impl Page {
                         format!("{}, {}: {}", issue.severity.as_str(), issue.kind.as_str(), issue.description)
                     })
                     .collect();
-                format!("<strong>{:?}</strong>: {}{}", review.decision, text(&review.summary), notes(&issues))
+                format!(
+                    "<strong>{}</strong>: {}{}",
+                    name(&review.decision),
+                    text(&review.summary),
+                    notes(&issues)
+                )
             })
             .collect();
         self.items(self.words.objections, &items);
@@ -174,8 +180,8 @@ impl Page {
             .iter()
             .map(|subtask| {
                 let outcome = subtask.outcome.as_deref().map(text).unwrap_or_default();
-                let (number, status) = (subtask.number, subtask.status);
-                format!("T{number} {status:?}: <strong>{}</strong> {outcome}", text(&subtask.title))
+                let (number, status) = (subtask.number, name(&subtask.status));
+                format!("T{number} {status}: <strong>{}</strong> {outcome}", text(&subtask.title))
             })
             .collect();
         self.items(self.words.assignments, &items);
@@ -241,6 +247,7 @@ fn cites(sources: &[SourceId]) -> String {
 
 /// Text in which nothing is HTML, also between quotation marks.
 fn text(text: &str) -> String {
+    let text = cleaned(text);
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -249,7 +256,6 @@ fn text(text: &str) -> String {
             '&' => escaped.push_str("&amp;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            letter if letter.is_control() && letter != '\n' && letter != '\t' => {}
             letter => escaped.push(letter),
         }
     }

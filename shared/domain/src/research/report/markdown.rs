@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{by_use, can_be_opened, provenance, state, words};
+use super::{by_use, can_be_opened, name, provenance, state, words};
 use crate::contract::research::Confidence;
+use crate::research::outside::cleaned;
 use crate::research::{Changes, Finding, GroundedKeyFinding, Level, ResearchResult, ResultSource, SourceId};
 
 use super::words::Words;
@@ -139,8 +140,7 @@ impl Page {
         }
         self.heading(self.words.objections);
         for review in &result.reviews {
-            let decision = serde_json::to_value(review.decision).ok();
-            let decision = decision.as_ref().and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+            let decision = name(&review.decision);
             self.item(&format!("**{}** {decision}: {}", review.number, inline(&review.summary)));
             for issue in &review.issues {
                 let (severity, kind) = (issue.severity.as_str(), issue.kind.as_str());
@@ -155,8 +155,7 @@ impl Page {
         }
         self.heading(self.words.assignments);
         for subtask in &result.assignments {
-            let status = serde_json::to_value(subtask.status).ok();
-            let status = status.as_ref().and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+            let status = name(&subtask.status);
             let outcome = subtask.outcome.as_deref().map(|outcome| format!(" {}", inline(outcome)));
             let outcome = outcome.unwrap_or_default();
             self.item(&format!("T{} {status}: **{}**{outcome}", subtask.number, inline(&subtask.title)));
@@ -230,7 +229,7 @@ fn cites(sources: &[SourceId]) -> String {
 
 /// One line of text in which nothing is Markdown or HTML.
 fn inline(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = cleaned(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut escaped = String::with_capacity(line.len());
     for letter in line.chars() {
         match letter {
@@ -249,11 +248,16 @@ fn inline(text: &str) -> String {
 
 /// An address between angle brackets can't end them.
 fn link(url: &str) -> String {
-    url.chars().filter(|letter| !letter.is_whitespace() && !matches!(letter, '<' | '>')).collect()
+    cleaned(url)
+        .chars()
+        .filter(|letter| !letter.is_whitespace() && !letter.is_control() && !matches!(letter, '<' | '>'))
+        .collect()
 }
 
 fn code(text: &str) -> String {
-    let text: String =
-        text.chars().map(|letter| if letter == '`' || letter.is_control() { ' ' } else { letter }).collect();
+    let text: String = cleaned(text)
+        .chars()
+        .map(|letter| if letter == '`' || letter.is_control() { ' ' } else { letter })
+        .collect();
     format!("`{text}`")
 }

@@ -50,6 +50,12 @@ fn provenance(source: &ResultSource, words: &Words) -> String {
     parts.join(", ")
 }
 
+/// A decision or a status by the name that it has everywhere.
+fn name(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).ok();
+    value.as_ref().and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+}
+
 /// Seconds, as people read them.
 fn duration(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;

@@ -31,7 +31,7 @@ fn complete_is_taken_only_after_an_approval_that_saw_everything() {
         ("submitted; plan A; found 1", "there is no review yet"),
         ("submitted; plan A; found 1; review; more B", "NEEDS_MORE_WORK, not APPROVED"),
         ("submitted; plan A; found 1; review; approve; plan B; found 1", "F2.1"),
-        ("submitted; plan A; found 1; review; refuse all", "rejected every finding"),
+        ("submitted; plan A; found 1; review; refuse all", "no finding holds"),
     ];
     for (story, reason) in refused {
         let told = refusal(story, ManagerAction::Complete, "");
@@ -125,6 +125,17 @@ fn what_the_critic_was_not_shown_is_not_reviewed() {
     );
     let lines = team.tell("review; approve; complete; answer");
     assert!(lines.last().unwrap().starts_with("COMPLETED"), "{lines:?}");
+}
+
+#[test]
+fn a_finding_without_a_verdict_is_not_reviewed() {
+    let mut team = Team::new();
+    team.tell("submitted; plan A; found 2; review; approve silently");
+    assert_eq!(team.research().unreviewed().count(), 2);
+    assert!(
+        refusal("submitted; plan A; found 2; review; approve silently", ManagerAction::Complete, "")
+            .contains("F1.1, F1.2")
+    );
 }
 
 #[test]

@@ -125,6 +125,21 @@ fn a_repeated_question_says_what_changed() {
         (vec!["S3".to_owned()], vec!["S1".to_owned()])
     );
 
+    for (one, other) in [
+        (
+            "The rate of interest on the island is 4.5 percent.",
+            "The rate of interest on the island is 45 percent.",
+        ),
+        ("The package is viable in the high season.", "The package is not viable in the high season."),
+        ("The number of visitors grew by 12 thousand.", "The number of visitors fell by 12 thousand."),
+    ] {
+        let (mut before, mut now) = (first.result().clone(), first.result().clone());
+        before.key_findings[0].statement = one.to_owned();
+        now.key_findings[0].statement = other.to_owned();
+        let changes = nightforge_domain::research::changes(&now, &before);
+        assert_eq!((changes.unchanged, changes.changed.len()), (0, 1), "{one} / {other}");
+    }
+
     let mut again = Team::new();
     again.previous = Some(first.result().clone());
     again.tell(WHOLE);

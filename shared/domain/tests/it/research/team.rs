@@ -1,8 +1,8 @@
 //! A team that says what a story wants, one word an input, and what the machine answered, a line per input.
 //!
 //! Words: `submitted`; of the Manager `plan A, B`, `review`, `complete`, `fail`; of the researcher whose job is awaited
-//! first `found N` (with a new source), `again N` (without one), `blocked`; of the Critic `approve`, `more A, B`,
-//! `refuse all`; `answer`; of any awaited job `failed`, `died`, `ended`, `late`, `mismatch`; from outside `cancel`,
+//! first `found N` (with a new source), `again N` (without one), `blocked`; of the Critic `approve`, `approve silently` (no verdicts), `more A, B`,
+//! `refuse all`; `answer`; of any awaited job `failed`, `died`, `ended`, `late`, `spent`, `mismatch`; from outside `cancel`,
 //! `retry`, `retry N`, `deadline`. `job N:` before a word means that job; `worked MS` sets how long the next jobs take;
 //! `calls N` sets the model calls of the ledger.
 
@@ -175,11 +175,21 @@ impl Team {
             "found" => JobResult::Researched { report: found(number(), 1), working_ms },
             "again" => JobResult::Researched { report: found(number(), 0), working_ms },
             "blocked" => JobResult::Researched { report: blocked(), working_ms },
+            "approve" if rest == "silently" => {
+                match self.reviewed(ReviewDecision::Approved, Verdict::Weak, Vec::new()) {
+                    JobResult::Reviewed { mut review, shown, working_ms } => {
+                        review.verdicts.clear();
+                        JobResult::Reviewed { review, shown, working_ms }
+                    }
+                    other => other,
+                }
+            }
             "approve" => self.reviewed(ReviewDecision::Approved, Verdict::Supported, Vec::new()),
             "refuse" => self.reviewed(ReviewDecision::Approved, Verdict::Rejected, Vec::new()),
             "more" => self.reviewed(ReviewDecision::NeedsMoreWork, Verdict::Weak, titled(rest)),
             "answer" => JobResult::Synthesized { synthesis: synthesis(), working_ms },
             "late" => JobResult::OutOfTime { working_ms },
+            "spent" => JobResult::OutOfBudget { working_ms },
             "mismatch" if matches!(spec, JobSpec::Manage { .. }) => {
                 JobResult::Synthesized { synthesis: synthesis(), working_ms }
             }
