@@ -21,6 +21,18 @@ pub(super) async fn run(
     let view = CriticView::of(&asked, &research, &task.limits, bytes);
     let inputs = (messages::version(), task.objective.clone(), review);
     let view = steps::view(context, &inputs, &format!("review {review}"), view).await?;
-    let given = steps::ask(context, "review", &inputs, messages::critic(&view)?).await?;
-    Ok((given, view.review_these.into_iter().map(|finding| finding.id).collect()))
+    let shown: Vec<FindingId> = view.review_these.iter().map(|finding| finding.id.clone()).collect();
+    let first: CriticReview = steps::ask(context, "review", &inputs, messages::critic(&view)?).await?;
+    let missing = without_verdict(&first, &shown);
+    if missing.is_empty() {
+        return Ok((first, shown));
+    }
+    // What has no verdict stays unreviewed, so it is worth a second ask; a third would be no better.
+    let again = messages::critic_again(&view, &missing)?;
+    Ok((steps::ask(context, "review-again", &inputs, again).await?, shown))
+}
+
+/// The findings that a review says nothing about.
+fn without_verdict(review: &CriticReview, shown: &[FindingId]) -> Vec<FindingId> {
+    shown.iter().filter(|id| !review.verdicts.iter().any(|verdict| verdict.is_of(id))).cloned().collect()
 }

@@ -4,11 +4,11 @@
 use std::sync::LazyLock;
 
 use anyhow::Context;
-use nightforge_domain::research::SourceId;
 use nightforge_domain::research::outside::{cleaned, clipped, escaped, fenced};
 use nightforge_domain::research::views::{
     CriticView, ManagerView, ReportView, ResearcherView, SynthesisView,
 };
+use nightforge_domain::research::{FindingId, SourceId};
 use nightforge_llm::Message;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -105,7 +105,15 @@ pub(crate) fn report_again(
 
 /// Asks the Critic for its review.
 pub(crate) fn critic(view: &CriticView) -> anyhow::Result<Vec<Message>> {
-    both(Prompt::CriticSystem, Prompt::CriticReview, view)
+    critic_again(view, &[])
+}
+
+/// The same after a review that had no verdict for these findings.
+pub(crate) fn critic_again(view: &CriticView, missing: &[FindingId]) -> anyhow::Result<Vec<Message>> {
+    let mut shown = serde_json::to_value(view)?;
+    let variables = shown.as_object_mut().context("a view is an object")?;
+    variables.insert("missing".to_owned(), json!(missing));
+    both(Prompt::CriticSystem, Prompt::CriticReview, shown)
 }
 
 /// Asks for the final answer.

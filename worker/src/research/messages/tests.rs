@@ -187,6 +187,8 @@ fn variables_that_are_missing_or_unknown_are_errors() {
     let report = ReportView::of(&ASKED, &research, 3, &[], &[], PLENTY);
     let mut report = view(serde_json::to_value(report));
     report["rejected"] = json!([]);
+    let mut critic = view(serde_json::to_value(CriticView::of(&ASKED, &research, &limits, PLENTY)));
+    critic["missing"] = json!([]);
     let views = [
         (
             Prompt::ManagerDecide,
@@ -197,10 +199,7 @@ fn variables_that_are_missing_or_unknown_are_errors() {
             view(serde_json::to_value(ResearcherView::of(&ASKED, &research, 3, PLENTY))),
         ),
         (Prompt::ResearcherReport, report),
-        (
-            Prompt::CriticReview,
-            view(serde_json::to_value(CriticView::of(&ASKED, &research, &limits, PLENTY))),
-        ),
+        (Prompt::CriticReview, critic),
         (Prompt::SynthesizerAnswer, view(serde_json::to_value(SynthesisView::of(&ASKED, &research, PLENTY)))),
     ];
     for (prompt, variables) in views {

@@ -144,6 +144,12 @@ async fn a_team_comes_to_an_answer() {
             "tasks": [], "review_focus": "prices",
         })),
         Reply::Say(json!("not an answer")),
+        // It judges a finding that it was not shown, so it is asked once more.
+        Reply::Say(json!({
+            "summary": "It holds.",
+            "verdicts": [{"finding_id": "F7.1", "note": "Surely.", "verdict": "SUPPORTED"}],
+            "issues": [], "requested_research": [], "decision": "APPROVED",
+        })),
         Reply::Say(json!({
             "summary": "It holds.",
             "verdicts": [{"finding_id": "F1.1", "note": "The page says so.", "verdict": "SUPPORTED"}],
@@ -169,6 +175,8 @@ async fn a_team_comes_to_an_answer() {
     }
     let task = bed.bed.store.task(&bed.task).await.unwrap();
     assert_eq!(task.status, Status::Completed);
+    let told = bed.asked().iter().any(|asked| asked.to_string().contains("it had no verdict for F1.1"));
+    assert!(told, "the critic is told which verdict is missing");
     let retries = bed.events("agent-retry").await;
     assert_eq!(retries.len(), 1);
     assert_eq!((&retries[0].data["agent"], &retries[0].data["reasks"]), (&json!("critic"), &json!(1)));
