@@ -88,7 +88,12 @@ pub(crate) async fn features(State(api): State<Arc<Api>>, id: IdInPath) -> Resul
     Ok(Json(json!({ "features": features })))
 }
 
-pub(crate) async fn report(State(api): State<Arc<Api>>, id: IdInPath) -> Result<impl IntoResponse, Problem> {
+pub(crate) async fn report(
+    State(api): State<Arc<Api>>,
+    id: IdInPath,
+    query: RawQuery,
+) -> Result<impl IntoResponse, Problem> {
+    Parameters::read(query, &[])?;
     let id = resolve(&api, id).await?;
     let text = api.store.task(&id).await?.report.ok_or_else(|| Problem::no_report_yet(&id))?;
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text))
