@@ -3,6 +3,8 @@
 ALTER TABLE tasks ADD COLUMN language TEXT;
 -- An earlier task with the same question; the result says what changed since.
 ALTER TABLE tasks ADD COLUMN previous_task TEXT;
+-- Random; markers around words from outside are derived from it. Null for tasks of earlier programs. Never shown.
+ALTER TABLE tasks ADD COLUMN secret TEXT;
 -- The result as JSON, where the kind has one; `report` holds the same for people.
 ALTER TABLE tasks ADD COLUMN result TEXT;
 -- Whether a person was asked for: a request that is repeated is compared with these columns, not with a hash of

@@ -41,6 +41,9 @@ pub(crate) struct Held {
     limit: Option<Duration>,
     /// A statement failed or is not answered yet, or a transaction is open.
     unsettled: Unsettled,
+    /// For tests: how many statements it was given.
+    #[cfg(test)]
+    pub(crate) statements: usize,
 }
 
 #[derive(Debug, Default)]
@@ -113,7 +116,13 @@ impl DerefMut for Write {
 impl Held {
     async fn acquire(pool: &AnyPool, limit: Option<Duration>) -> Result<Self, Error> {
         let connection = Some(pool.acquire().await?);
-        Ok(Self { connection, limit, unsettled: Unsettled::default() })
+        Ok(Self {
+            connection,
+            limit,
+            unsettled: Unsettled::default(),
+            #[cfg(test)]
+            statements: 0,
+        })
     }
 }
 
@@ -159,6 +168,10 @@ impl<'c> Executor<'c> for &'c mut Held {
         'c: 'e,
         E: 'q + Execute<'q, Any>,
     {
+        #[cfg(test)]
+        {
+            self.statements += 1;
+        }
         let answer = async move {
             let connection = self.connection.as_mut().ok_or(Error::PoolClosed)?;
             let answer = connection.fetch_many(query).try_collect::<Vec<Answer>>();
@@ -172,6 +185,10 @@ impl<'c> Executor<'c> for &'c mut Held {
         'c: 'e,
         E: 'q + Execute<'q, Any>,
     {
+        #[cfg(test)]
+        {
+            self.statements += 1;
+        }
         async move {
             let connection = self.connection.as_mut().ok_or(Error::PoolClosed)?;
             let answer = connection.fetch_optional(query);

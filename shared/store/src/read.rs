@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::rows::{TASK_COLUMNS, event_row, job_row, parsed, task_row};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, TaskSecret};
 
 /// A task as it stands in the database.
 #[derive(Debug, Clone)]
@@ -34,6 +34,7 @@ pub struct TaskRow {
     pub report: Option<String>,
     pub language: Option<String>,
     pub previous: Option<TaskId>,
+    pub secret: Option<TaskSecret>,
     pub created_at: Millis,
     pub updated_at: Millis,
     pub finished_at: Option<Millis>,

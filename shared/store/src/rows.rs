@@ -7,12 +7,12 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-use crate::{EventRow, JobRow, StoreError, TaskRow};
+use crate::{EventRow, JobRow, StoreError, TaskRow, TaskSecret};
 
 /// The columns that [`task_row`] reads.
 pub(crate) const TASK_COLUMNS: &str =
     "id, kind, objective, owner, priority, models, limits, state, status, phase,
-    seq, stopping, paused, paused_by, deadline, head, report, language, previous_task, created_at, updated_at, finished_at";
+    seq, stopping, paused, paused_by, deadline, head, report, language, previous_task, secret, created_at, updated_at, finished_at";
 
 pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
@@ -45,6 +45,7 @@ pub(crate) fn task_row(row: &AnyRow) -> Result<TaskRow, StoreError> {
             .map(|task| task.parse::<TaskId>())
             .transpose()
             .map_err(|e| StoreError::corrupt("previous_task", e))?,
+        secret: row.try_get::<Option<String>, _>("secret")?.map(TaskSecret::new),
         created_at: Millis(row.try_get("created_at")?),
         updated_at: Millis(row.try_get("updated_at")?),
         finished_at: row.try_get::<Option<i64>, _>("finished_at")?.map(Millis),

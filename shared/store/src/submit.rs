@@ -8,6 +8,7 @@ use sqlx::any::AnyRow;
 
 use crate::connection::Write;
 use crate::error::NoComparison;
+use crate::fresh::fresh_secret;
 use crate::rows::{json, number, parsed};
 use crate::{Store, StoreError, fresh_id};
 
@@ -33,8 +34,9 @@ impl Store {
         let inserted = sqlx::query(self.sql(
             "INSERT INTO tasks (id, kind, objective, owner, priority, models, limits, state, status, phase, seq,
                 next_event, next_input, stopping, paused, deadline, due_at, idempotency_key, approve, language,
-                previous_task, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 2, 2, 0, 0, $11, $11, $12, $13, $14, $15, {now}, {now})
+                previous_task, secret, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 2, 2, 0, 0, $11, $11, $12, $13, $14, $15,
+                $16, {now}, {now})
              ON CONFLICT (owner, idempotency_key) DO NOTHING",
         ))
         .bind(task.as_str())
@@ -52,6 +54,7 @@ impl Store {
         .bind(i64::from(new.approve))
         .bind(&new.language)
         .bind(new.previous.as_ref().map(|task| task.as_str().to_owned()))
+        .bind(fresh_secret().reveal())
         .execute(&mut *tx)
         .await?
         .rows_affected();

@@ -200,6 +200,11 @@ impl JobContext {
         Failure::OutOfTime { working_ms: (self.spent_ms + step_ms).max(least_ms) }
     }
 
+    /// The end of a job whose task may make no further model call.
+    pub(super) fn out_of_budget(&self) -> Failure {
+        Failure::OutOfBudget { working_ms: self.spent_ms + self.time.worked().as_millis() as i64 }
+    }
+
     /// Runs a step to its end, or until the task's working time is over; then what it does is dropped.
     async fn within_budget<T>(
         &mut self,

@@ -25,6 +25,12 @@ use crate::{branch, jobs};
 /// Failures in a row at one step before a job is a dead letter although nothing was counted.
 const POISON_AFTER: u32 = 5;
 
+/// How long a job waits for a search back-end that does not say when it can look again.
+const UNAVAILABLE_WAIT: Duration = Duration::from_secs(30);
+
+/// However soon a search back-end may be asked again, its jobs do not spin.
+const SHORTEST_RETRY_AFTER: Duration = Duration::from_secs(5);
+
 /// However long a search back-end wants to be left alone, its jobs look again after this.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
@@ -124,9 +130,14 @@ impl Execution {
                 self.model_failed(error.class, &error.message, error.retry_after).await
             }
             Err(Failure::OutOfTime { working_ms }) => self.finish(&JobResult::OutOfTime { working_ms }).await,
+            Err(Failure::OutOfBudget { working_ms }) => {
+                self.finish(&JobResult::OutOfBudget { working_ms }).await
+            }
             Err(Failure::Unavailable { reason, retry_after }) => {
-                let asked = retry_after.map_or(0, |wait| wait.min(LONGEST_RETRY_AFTER).as_millis() as i64);
-                self.hand_back(&reason, backoff_ms(self.failures()).max(asked), true).await
+                // However often, it is not what a dead letter is made for: no failure of this machine is counted.
+                let wait = retry_after.unwrap_or(UNAVAILABLE_WAIT);
+                let wait = wait.clamp(SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER);
+                self.hand_back(&reason, wait.as_millis() as i64, false).await
             }
             Err(Failure::Fault { class, reason }) => self.model_failed(class, &reason, None).await,
             Err(Failure::Machine(error)) => {

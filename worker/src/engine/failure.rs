@@ -55,6 +55,12 @@ pub(crate) enum Failure {
         /// What this job used of it.
         working_ms: i64,
     },
+    /// The task's model calls or tokens were used up; a result of its own, and no fault.
+    #[error("the task's model calls or tokens were used up")]
+    OutOfBudget {
+        /// What this job used of the task's working time.
+        working_ms: i64,
+    },
     /// The database failed, or could not be reached: never the job's doing.
     #[error("the state of record: {0}")]
     Database(StoreError),

@@ -1,5 +1,6 @@
 //! Executing jobs: claims, leases, slots, the journal, and what each way of ending costs.
 
+mod budget;
 mod context;
 mod endpoint;
 mod execution;

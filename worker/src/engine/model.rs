@@ -9,9 +9,11 @@ use nightforge_llm::{
 };
 use nightforge_store::{LedgerEntry, Store, fresh_call_id};
 use sha2::{Digest, Sha256};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
+use super::budget::{Budget, Reserved};
 use super::slots::SlotGuard;
+use super::working_time::WorkingTime;
 use super::{Failure, Interruption, JobContext};
 
 const FIRST_BOOKING_WAIT: Duration = Duration::from_millis(50);
@@ -41,7 +43,12 @@ impl JobContext {
             ..self.sampling.clone()
         };
         request.max_reasks = self.claim.task.limits.max_retries;
-        let (observer, booked) = self.book_calls();
+        let reserved = self.reserve_calls().await?;
+        if let Some(reserved) = &reserved {
+            let reasks = u32::try_from(reserved.calls() - 1).unwrap_or(u32::MAX);
+            request.max_reasks = request.max_reasks.min(reasks);
+        }
+        let (observer, booked) = self.book_calls(reserved);
         let slot = self.slot().await?;
         request.slot = slot.number();
         self.endpoint.check_before_call().await.map_err(Failure::NotAsked)?;
@@ -61,6 +68,20 @@ impl JobContext {
         Ok((answer.value, answer.reasks))
     }
 
+    /// Sets model calls aside, where the task's are limited; re-asks count as well.
+    ///
+    /// # Errors
+    /// [`Failure::OutOfBudget`] when its calls or its tokens are used up.
+    async fn reserve_calls(&self) -> Result<Option<Reserved>, Failure> {
+        let Some(budget) = Budget::of(&self.claim.task) else { return Ok(None) };
+        let wanted = u64::from(budget.limits.max_retries) + 1;
+        let reserving = budget.reserve(&self.store, wanted);
+        match unless_told(self.signal.clone(), &self.time, reserving).await?? {
+            Some(reserved) => Ok(Some(reserved)),
+            None => Err(self.out_of_budget()),
+        }
+    }
+
     /// A call that the task's own time has ended is no fault of its model or its server.
     fn judged(&self, error: CallError) -> Failure {
         let is_cut = matches!(error.class, FaultClass::TimedOut | FaultClass::Stalled);
@@ -72,18 +93,7 @@ impl JobContext {
 
     /// Waits for a slot, unless the execution has to end first: a call that has not begun is not begun then.
     async fn slot(&mut self) -> Result<SlotGuard, Failure> {
-        let mut signal = self.signal.clone();
-        let waiting = async {
-            tokio::select! {
-                biased;
-                Ok(told) = signal.wait_for(Option::is_some) => Err(*told),
-                slot = self.slots.acquire() => Ok(slot),
-            }
-        };
-        self.time
-            .without(waiting)
-            .await
-            .map_err(|told| Failure::Interrupted(told.unwrap_or(Interruption::Draining)))
+        unless_told(self.signal.clone(), &self.time, self.slots.acquire()).await
     }
 
     /// The same step of the same claim asks with the same seed.
@@ -93,7 +103,8 @@ impl JobContext {
     }
 
     /// An observer whose records are booked by a task of their own: a call that is dropped in flight is booked, too.
-    fn book_calls(&self) -> (Booking, tokio::task::JoinHandle<()>) {
+    /// What was reserved for them is free again once they are.
+    fn book_calls(&self, reserved: Option<Reserved>) -> (Booking, tokio::task::JoinHandle<()>) {
         let (send, mut receive) = mpsc::unbounded_channel::<CallRecord>();
         let (store, claim, endpoint) = (self.store.clone(), self.claim.clone(), self.endpoint.url.clone());
         let task = tokio::spawn(async move {
@@ -115,9 +126,26 @@ impl JobContext {
                 };
                 book(&store, &entry).await;
             }
+            drop(reserved);
         });
         (Booking(send), task)
     }
+}
+
+/// A wait that is no work, and that ends when the execution has to.
+async fn unless_told<T>(
+    mut signal: watch::Receiver<Option<Interruption>>,
+    time: &WorkingTime,
+    wait: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    let waiting = async {
+        tokio::select! {
+            biased;
+            Ok(told) = signal.wait_for(Option::is_some) => Err(*told),
+            came = wait => Ok(came),
+        }
+    };
+    time.without(waiting).await.map_err(|told| Failure::Interrupted(told.unwrap_or(Interruption::Draining)))
 }
 
 /// Books a call, however long the database is away: its tokens were used, and limits go by them.

@@ -7,7 +7,13 @@ use nightforge_domain::research::{Source, SourceId, SourceStatus};
 use url::Url;
 
 /// Pages of one assignment.
-const MAX_PAGES: usize = 4;
+pub(super) const MAX_PAGES: usize = 4;
+
+/// Addresses of one assignment that are tried, those that may not be asked included.
+const MAX_TRIED: usize = 8;
+
+/// Addresses of the user among them, while the hits have others: if none of them may be asked, some hits are read.
+const MAX_GIVEN: usize = 6;
 
 /// Pages of one host, while others have something to offer.
 const MAX_OF_HOST: usize = 2;
@@ -26,7 +32,7 @@ pub(crate) fn ranking(queries: &[Vec<SourceId>]) -> Vec<SourceId> {
     ranking
 }
 
-/// The pages to read, in order: those that the user named, then the best hits; none that was read, or tried, before
+/// The pages to try, in order, until [`MAX_PAGES`] [count](counts): those that the user named, then the best hits; none that was read, or tried, before
 /// the round of assignments began. What another researcher of the round has read meanwhile is picked all the same:
 /// which of them came first must not decide what each of them knows.
 pub(super) fn to_read(
@@ -39,16 +45,28 @@ pub(super) fn to_read(
     let of = |id: &SourceId| sources.iter().find(|source| source.id == *id).filter(is_open);
     let mut pages: Vec<SourceId> = Vec::new();
     let mut hosts: HashMap<String, usize> = HashMap::new();
-    for (ids, most_of_host) in [(given, MAX_PAGES), (ranking, MAX_OF_HOST), (ranking, MAX_PAGES)] {
+    let turns = [
+        (given, MAX_GIVEN, MAX_PAGES),
+        (ranking, MAX_TRIED, MAX_OF_HOST),
+        (ranking, MAX_TRIED, MAX_TRIED),
+        (given, MAX_TRIED, MAX_TRIED),
+    ];
+    for (ids, most, most_of_host) in turns {
         for source in ids.iter().filter_map(of) {
             let of_host = hosts.entry(host(&source.url)).or_default();
-            if pages.len() < MAX_PAGES && *of_host < most_of_host && !pages.contains(&source.id) {
+            if pages.len() < most && *of_host < most_of_host && !pages.contains(&source.id) {
                 *of_host += 1;
                 pages.push(source.id);
             }
         }
     }
     pages
+}
+
+/// Whether an address that came to this was one of the assignment's pages. One that its own form or its host's
+/// robots.txt keeps from being asked was none, or a few of them would leave nothing of what was found to be read.
+pub(super) fn counts(status: SourceStatus) -> bool {
+    !matches!(status, SourceStatus::Refused | SourceStatus::Disallowed)
 }
 
 /// Whether there is a page behind it that nobody had read or tried to read when the round began.
@@ -117,7 +135,7 @@ mod tests {
         .zip(1..)
         .map(|(url, number)| source(number, url))
         .collect();
-        assert_eq!(to_read(&[], &ids(&[1, 2, 3, 4, 5]), &sources, BEGAN), ids(&[1, 2, 4, 3]));
+        assert_eq!(to_read(&[], &ids(&[1, 2, 3, 4, 5]), &sources, BEGAN), ids(&[1, 2, 4, 3, 5]));
     }
 
     #[test]
@@ -133,10 +151,21 @@ mod tests {
         assert_eq!(
             to_read(&ids(&[8, 7, 6, 1, 2]), &ranked, &sources, BEGAN),
             ids(&[8, 7, 6, 1]),
-            "four at most"
+            "each once"
         );
         // Another researcher of the same round has read it.
         sources[1].at = BEGAN;
         assert_eq!(to_read(&[], &ranked, &sources, BEGAN), ids(&[1, 2, 6]));
+    }
+
+    #[test]
+    fn however_many_addresses_the_user_names_some_hits_have_their_turn() {
+        let sources: Vec<Source> =
+            (1..=20).map(|number| source(number, &format!("https://h{number}.example/"))).collect();
+        let (given, ranked) = ((1..=10).collect::<Vec<u32>>(), (11..=20).collect::<Vec<u32>>());
+        let tried = to_read(&ids(&given), &ids(&ranked), &sources, BEGAN);
+        assert_eq!(tried, ids(&[1, 2, 3, 4, 5, 6, 11, 12]));
+        let tried = to_read(&ids(&given), &[], &sources, BEGAN);
+        assert_eq!(tried, ids(&[1, 2, 3, 4, 5, 6, 7, 8]), "no hits, no turns for them");
     }
 }

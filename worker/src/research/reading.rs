@@ -21,7 +21,7 @@ pub(crate) async fn given(context: &mut JobContext) -> Result<Vec<SourceId>, Fai
 /// What a researcher has read.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    picked: Vec<SourceId>,
+    tried: Vec<SourceId>,
     round_began: Millis,
 }
 
@@ -39,10 +39,16 @@ pub(crate) async fn read(
             Ok(pages::to_read(given, ranking, &sources, round_began))
         })
         .await?;
-    for id in &picked {
-        page(context, setup, *id).await?;
+    let (mut tried, mut pages_read) = (Vec::new(), 0);
+    for id in picked {
+        if pages_read == pages::MAX_PAGES {
+            break;
+        }
+        let status = page(context, setup, id).await?;
+        pages_read += usize::from(pages::counts(status));
+        tried.push(id);
     }
-    Ok(Reading { picked, round_began })
+    Ok(Reading { tried, round_began })
 }
 
 impl Reading {
@@ -53,10 +59,10 @@ impl Reading {
         context: &JobContext,
         mut sources: Vec<Source>,
     ) -> Result<Vec<Source>, Failure> {
-        let picked = context.store.sources_with_text(&context.claim.job.task, &self.picked).await?;
+        let tried = context.store.sources_with_text(&context.claim.job.task, &self.tried).await?;
         for source in &mut sources {
             let has_content = |one: &Source| one.sha256.is_some() && one.sha256 == source.sha256;
-            let is_own = picked.iter().any(|one| one.id == source.id || has_content(one));
+            let is_own = tried.iter().any(|one| one.id == source.id || has_content(one));
             if !is_own && pages::was_unread(source, self.round_began) {
                 source.text = None;
                 source.sha256 = None;

@@ -7,6 +7,7 @@ use nightforge_domain::research::{
     GroundedFinding, GroundedReport, Level, Research, Source, SourceId, ground,
 };
 use nightforge_llm::Message;
+use nightforge_store::TaskSecret;
 use serde::{Deserialize, Serialize};
 
 use super::reading::Reading;
@@ -156,9 +157,12 @@ async fn ask(
         .await
 }
 
-/// What stands at both ends of a source's words: no page can know it.
+/// What stands at both ends of a source's words: no page can know it, and whoever knows the task's id can't derive it.
 fn marker(context: &JobContext, id: SourceId) -> String {
-    let mut marker = super::setup::sha256(&format!("source fence/{}/{id}", context.claim.job.task));
+    // Tasks of earlier programs have no secret of their own; their id is all that is theirs.
+    let task = &context.claim.task;
+    let secret = task.secret.as_ref().map_or(task.id.as_str(), TaskSecret::reveal);
+    let mut marker = super::setup::sha256(&format!("source fence/{secret}/{id}"));
     marker.truncate(MARKER_CHARS);
     marker
 }

@@ -25,6 +25,23 @@ async fn an_accepted_objective_has_its_first_event_and_its_first_input() {
 }
 
 #[tokio::test]
+async fn every_task_has_a_secret_of_its_own_for_good() {
+    on_every_database(async |bed| {
+        let first = bed.store.submit(&new_research()).await.unwrap().task;
+        let second = bed.store.submit(&new_research()).await.unwrap().task;
+        let secret = async |task| bed.store.task(task).await.unwrap().secret;
+        let (kept, other) = (secret(&first).await.unwrap(), secret(&second).await.unwrap());
+        assert_eq!(kept.reveal().len(), 40);
+        assert_ne!(kept, other);
+        bed.advance(&first).await;
+        assert_eq!(secret(&first).await, Some(kept));
+        bed.execute("UPDATE tasks SET secret = NULL").await;
+        assert_eq!(secret(&first).await, None, "as a task of an earlier program");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_repeated_request_with_a_key_is_one_task() {
     on_every_database(async |bed| {
         let mut new = new_task();

@@ -35,7 +35,7 @@ const TABLES: [(i64, &str); 19] = [
 ];
 
 /// Columns that later schemas brought into tables of earlier ones.
-const COLUMNS: [(i64, &str); 8] = [
+const COLUMNS: [(i64, &str); 9] = [
     (2, "paused_by"),
     (2, "paused_at"),
     (2, "dropped_by"),
@@ -44,6 +44,7 @@ const COLUMNS: [(i64, &str); 8] = [
     (3, "previous_task"),
     (3, "result"),
     (3, "approve"),
+    (3, "secret"),
 ];
 
 /// Limits and agents that programs before the third schema did not know.

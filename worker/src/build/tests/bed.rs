@@ -80,6 +80,7 @@ pub(crate) fn claim(job: u32, fence: i64) -> Claim {
         report: None,
         language: None,
         previous: None,
+        secret: None,
         created_at: Millis(0),
         updated_at: Millis(0),
         finished_at: None,

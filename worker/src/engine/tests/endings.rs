@@ -114,6 +114,26 @@ async fn a_failing_machine_is_a_dead_letter_after_five_times_at_one_step() {
 }
 
 #[tokio::test]
+async fn a_search_that_is_away_for_long_buries_nothing() {
+    let bed = Bed::new([]).await;
+    let mut claim = bed.claimed().await;
+    for (asked_s, wait_ms) in [(None, 30_000), (None, 30_000), (Some(0), 5_000), (Some(120), 120_000)] {
+        let retry_after = asked_s.map(Duration::from_secs);
+        let away = Failure::Unavailable { reason: "no search".to_owned(), retry_after };
+        book(&bed, &claim, away, false).await;
+        let job = bed.job(&claim.job).await;
+        assert_eq!((job.state, job.faults, job.infra_failures), (JobState::Ready, 0, 0));
+        let waits_ms = job.run_after.0 - job.claimed_at.unwrap().0;
+        assert!((wait_ms..wait_ms + 4_000).contains(&waits_ms), "{asked_s:?}: {waits_ms}");
+        bed.execute("UPDATE jobs SET run_after = 0").await;
+        claim = bed.claim().await;
+    }
+    book(&bed, &claim, machine(), false).await;
+    let job = bed.job(&claim.job).await;
+    assert_eq!((job.state, job.infra_failures), (JobState::Ready, 1), "the machine's first failure");
+}
+
+#[tokio::test]
 async fn progress_starts_the_count_anew() {
     let bed = Bed::new([]).await;
     let mut claim = bed.claimed().await;

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use nightforge_domain::contract::research::ReportStatus;
 use nightforge_domain::{JobId, JobNo, JobState, Limits, Status};
 use nightforge_sources::SearchAnswer;
+use serde_json::json;
 
 use super::bed::{OBJECTIVE, ResearchBed, hit, queries, report, submit};
 use super::whole::{hits, pages, researched};
 use crate::engine::Failure;
 use crate::engine::tests::bed::Bed;
-use crate::engine::tests::model::last_message;
+use crate::engine::tests::model::{Reply, last_message};
 
 fn unavailable(reason: &str, seconds: u64) -> SearchAnswer {
     SearchAnswer::Unavailable { reason: reason.to_owned(), retry_after: Some(Duration::from_secs(seconds)) }
@@ -120,4 +121,69 @@ async fn a_task_whose_time_is_over_ends_its_call_in_flight() {
     let limit = events.iter().find(|event| event.type_name == "limit-reached").expect("it is told");
     assert_eq!(limit.data["limit"], "task_timeout_ms");
     assert_eq!(bed.store.spent(&task).await.unwrap().model_calls, 1, "the call that was cut is booked");
+}
+
+/// Runs a worker until the researcher's job is over; the name of the limit that ended its task.
+async fn limit_reached(bed: &ResearchBed) -> String {
+    let mut config = bed.bed.config();
+    config.search = Some(Arc::new(bed.setup(&hits())));
+    let worker = bed.bed.worker(config);
+    let job = JobId { task: bed.task.clone(), no: JobNo(2) };
+    let row = bed.bed.until(&job, |row| row.state == JobState::Done).await;
+    worker.drain().await;
+    assert_eq!((row.infra_failures, row.deaths), (0, 0));
+    bed.bed.advance(&bed.task).await;
+    let row = bed.bed.store.task(&bed.task).await.unwrap();
+    assert_eq!(row.status, Status::NeedsReview);
+    assert!(row.report.is_some(), "what there is is told");
+    bed.events("limit-reached").await[0].data["limit"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_is_made_beyond_the_limit_also_none_that_asks_again() {
+    let limits = Limits { max_model_calls: 3, max_retries: 5, ..Limits::default() };
+    let bed = ResearchBed::about(OBJECTIVE, pages(), limits).await;
+    bed.script([queries(&["pilates nassau price"])]);
+    bed.script((0..4).map(|_| Reply::Say("no report".into())));
+    assert_eq!(limit_reached(&bed).await, "max_model_calls");
+    assert_eq!(bed.bed.store.spent(&bed.task).await.unwrap().model_calls, 3);
+    assert_eq!(bed.asked().len(), 2, "beside the manager's");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn researchers_side_by_side_share_what_is_left() {
+    let limits = Limits { max_model_calls: 4, max_retries: 5, ..Limits::default() };
+    let tasks = json!([
+        {"title": "Visitors", "description": "What they pay."},
+        {"title": "Residents", "description": "What they pay."},
+        {"title": "Members", "description": "What they pay."},
+    ]);
+    let plan = json!({"reason": "r", "action": "ASSIGN_RESEARCH", "message": "m", "tasks": tasks, "review_focus": null});
+    let bed = Bed::new([Reply::Say(plan)]).await;
+    let task = submit(&bed, OBJECTIVE, limits).await;
+    let bed = ResearchBed { bed, task, site: "http://127.0.0.1:9".to_owned() };
+    bed.run_and_advance(&bed.bed.workshop()).await;
+    bed.script((0..2).map(|_| queries(&["pilates nassau price"])));
+    bed.script((0..9).map(|_| Reply::Say("neither queries nor a report".into())));
+    let mut config = bed.bed.config();
+    config.slots = 3;
+    config.search = Some(Arc::new(bed.setup(&hits())));
+    let worker = bed.bed.worker(config);
+    let job = JobId { task: bed.task.clone(), no: JobNo(2) };
+    bed.bed.until(&job, |row| matches!(row.state, JobState::Done | JobState::Failed)).await;
+    bed.bed.advance(&bed.task).await;
+    worker.drain().await;
+    assert_eq!(bed.bed.store.spent(&bed.task).await.unwrap().model_calls, 4);
+    assert_eq!(bed.bed.model.asked().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_begins_when_the_tokens_are_used_up() {
+    // A call of the script takes 18.
+    let limits = Limits { max_tokens: 30, ..Limits::default() };
+    let bed = ResearchBed::about(OBJECTIVE, pages(), limits).await;
+    bed.script([queries(&["pilates nassau price"]), report("One class.", &[("S1", "One class")])]);
+    assert_eq!(limit_reached(&bed).await, "max_tokens");
+    assert_eq!(bed.bed.store.spent(&bed.task).await.unwrap().tokens(), 36);
+    assert_eq!(bed.asked().len(), 1, "beside the manager's");
 }

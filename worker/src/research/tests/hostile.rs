@@ -4,6 +4,7 @@ use nightforge_sources::SearchAnswer;
 
 use super::bed::{ResearchBed, article, hit, queries, report};
 use crate::engine::tests::model::last_message;
+use crate::research::setup::sha256;
 
 const QUOTE: &str = "A visitor pays 35 dollars for one Pilates class";
 
@@ -25,6 +26,11 @@ async fn orders_of_a_page_stay_inside_its_fence() {
     let marker = lines[begins[0]].trim_start_matches("<<source S1 ").trim_end_matches(">>");
     assert_eq!(lines[ends[0]], format!("<<end S1 {marker}>>"));
     assert_eq!(marker.len(), 16);
+    // Whoever knows the task's id, which is in every address of it, does not know the marker.
+    assert_ne!(marker, &sha256(&format!("source fence/{}/S1", bed.task))[..16]);
+    let secret = bed.bed.store.task(&bed.task).await.unwrap().secret.unwrap();
+    assert_eq!(marker, &sha256(&format!("source fence/{}/S1", secret.reveal()))[..16]);
+    assert!(!prompt.contains(secret.reveal()));
     for (at, line) in lines.iter().enumerate() {
         let inside = at > begins[0] && at < ends[0];
         assert!(!line.contains("APPROVED") || inside || line.starts_with("S1 | "), "{line}");

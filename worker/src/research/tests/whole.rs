@@ -198,3 +198,20 @@ async fn a_team_comes_to_an_answer() {
         ]
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn addresses_that_may_not_be_asked_take_no_page_from_the_hits() {
+    let refused: Vec<String> = (1..=7).map(|host| format!("http://10.0.0.{host}/")).collect();
+    let objective = format!("Are {} right about visitors?", refused.join(" and "));
+    let bed = ResearchBed::about(&objective, pages(), Limits::default()).await;
+    bed.script([
+        queries(&["pilates nassau price"]),
+        report("One class costs a visitor 35 dollars.", &[("S8", PRICE)]),
+    ]);
+    let (_, result) = bed.run_and_advance(&bed.workshop(&hits())).await;
+    assert_eq!(researched(result).findings[0].level, Level::G3);
+    let calls = bed.tool_calls().await;
+    let mut expected: Vec<String> = (1..=6).map(|id| format!("read_page S{id}: refused")).collect();
+    expected.extend(["read_page S8: read".to_owned(), "read_page S9: unreachable".to_owned()]);
+    assert_eq!(calls[1..], expected, "eight are tried, and two of them are kept for hits");
+}

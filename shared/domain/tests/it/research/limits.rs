@@ -108,7 +108,12 @@ fn each_job_is_told_what_is_left_of_the_working_time() {
 #[test]
 fn model_calls() {
     let limits = Limits { max_model_calls: 9, ..Limits::default() };
-    ends(limits, "submitted; plan A; calls 9; found 1", "max_model_calls");
+    ends(limits.clone(), "submitted; plan A; calls 9; found 1", "max_model_calls");
+    // A researcher that was not let ask any more; what the other one found is kept, and no other limit is blamed.
+    let limits = Limits { max_iterations: 1, ..limits };
+    let team = ends(limits, "submitted; plan A, B; found 1; calls 9; spent", "max_model_calls");
+    assert_eq!(team.result().counts.findings, 1);
+    assert_eq!(team.research().subtasks[1].status, SubtaskStatus::Failed);
 }
 
 #[test]
@@ -130,6 +135,11 @@ fn a_retry_grants_the_limit_that_stopped_it_anew() {
         (
             Limits { max_model_calls: 5, ..Limits::default() },
             "submitted; plan A; found 1; review; calls 5; more B",
+        ),
+        // The calls ran out in the middle of a round.
+        (
+            Limits { max_model_calls: 5, ..Limits::default() },
+            "submitted; plan A; found 1; plan C; calls 5; spent",
         ),
     ];
     for (limits, story) in stories {
