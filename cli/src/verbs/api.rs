@@ -30,7 +30,10 @@ pub(super) async fn run(args: Api) -> Result<Exit, Failure> {
     };
     super::role::run(plan, |running| {
         note(&format!("the api is ready at {}, data in {}", running.url(), running.data().display()));
-        note(&format!("queue work with: nightforge submit build|research \"…\" --watch{}", server_flag(running)));
+        note(&format!(
+            "queue work with: nightforge submit build|research \"…\" --watch{}",
+            server_flag(running)
+        ));
     })
     .await
 }

@@ -14,7 +14,10 @@ pub(super) async fn run(args: Up) -> Result<Exit, Failure> {
     let settings = config::load(&args.settings, args.listen)?;
     super::role::run(plan(settings).await?, |running| {
         note(&format!("ready at {}, data in {}", running.url(), running.data().display()));
-        note(&format!("queue work with: nightforge submit build|research \"…\" --watch{}", server_flag(running)));
+        note(&format!(
+            "queue work with: nightforge submit build|research \"…\" --watch{}",
+            server_flag(running)
+        ));
     })
     .await
 }

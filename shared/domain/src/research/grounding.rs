@@ -6,9 +6,11 @@
 //! change a number do not count as found.
 
 mod matching;
+mod negation;
 mod normal;
 mod number;
 mod synthesis;
+mod words;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,6 +23,7 @@ use super::outside::clipped;
 use super::{Evidence, Found, GroundedFinding, Level, Source, SourceId, SourceStatus};
 use crate::contract::research::{Confidence, Quote, ReportedFinding};
 use number::Figures;
+use words::Share;
 
 /// A shorter quote proves nothing.
 const MIN_QUOTE_CHARS: usize = 20;
@@ -30,6 +33,8 @@ const MIN_CJK_QUOTE_CHARS: usize = 8;
 const MAX_PASSAGE_CHARS: usize = 400;
 /// How far a cited passage reaches beyond its quote, in characters; a page without blank lines is no single passage.
 const MAX_AROUND_CHARS: usize = 600;
+/// Of the content words of a claim that must stand in the cited passages: a paraphrase has words of its own.
+const CLAIM_WORDS: Share = Share { part: 1, of: 3 };
 /// Of a quote or a claimed id in a note.
 const MAX_SHOWN_CHARS: usize = 80;
 
@@ -39,6 +44,7 @@ pub fn ground(finding: &ReportedFinding, sources: &[Source]) -> GroundedFinding 
     let mut evidence: Vec<Evidence> = Vec::new();
     let mut notes = Vec::new();
     let (mut page_figures, mut all_figures) = (Figures::default(), Figures::default());
+    let (mut page_passages, mut all_passages) = (Vec::new(), Vec::new());
     let mut is_demo = false;
     for quote in &finding.evidence {
         let source = match citable(&quote.source_id, sources) {
@@ -55,8 +61,10 @@ pub fn ground(finding: &ReportedFinding, sources: &[Source]) -> GroundedFinding 
         let (found, passage, sentences) = match check.find(quote, source) {
             Ok(hit) => {
                 all_figures.add(hit.around);
+                all_passages.push(hit.around);
                 if hit.found == Found::Page {
                     page_figures.add(hit.around);
+                    page_passages.push(hit.around);
                 }
                 let sentences = sentences(hit.around, hit.words);
                 (hit.found, Some(clipped(hit.words, MAX_PASSAGE_CHARS)), Some(sentences))
@@ -73,7 +81,9 @@ pub fn ground(finding: &ReportedFinding, sources: &[Source]) -> GroundedFinding 
     }
     let best = evidence.iter().map(|evidence| evidence.found).max();
     let is_dropped = !notes.is_empty();
-    let missing = all_figures.missing(&finding.claim);
+    let ids: Vec<String> = evidence.iter().map(|one| one.source.to_string().to_lowercase()).collect();
+    let missing = all_figures.missing(&finding.claim, &ids);
+    let words = carried(&finding.claim, &all_passages);
     let level = match best {
         None => Level::G0,
         Some(Found::Nowhere) => Level::G1,
@@ -85,10 +95,23 @@ pub fn ground(finding: &ReportedFinding, sources: &[Source]) -> GroundedFinding 
             );
             Level::G1
         }
-        Some(Found::Page) if page_figures.missing(&finding.claim).is_empty() => Level::G3,
+        Some(_) if words == Carried::No => {
+            notes.push("The words of the claim are not in any cited passage.".to_owned());
+            Level::G1
+        }
+        Some(Found::Page)
+            if page_figures.missing(&finding.claim, &ids).is_empty()
+                && carried(&finding.claim, &page_passages) != Carried::No =>
+        {
+            Level::G3
+        }
         Some(_) => Level::G2,
     };
     let mut confidence = finding.confidence.min(most(level));
+    if level > Level::G1 && words == Carried::Unknown {
+        notes.push(OTHER_LANGUAGE.to_owned());
+        confidence = confidence.min(Confidence::Medium);
+    }
     if is_dropped {
         confidence = Confidence::Low;
     }
@@ -105,6 +128,27 @@ pub fn ground(finding: &ReportedFinding, sources: &[Source]) -> GroundedFinding 
         notes,
         is_demo,
     }
+}
+
+const OTHER_LANGUAGE: &str =
+    "The words could not be compared with those of the sources, which are in another language.";
+
+/// Whether the words of a claim stand in what it cites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carried {
+    Yes,
+    No,
+    /// What is cited is in another language.
+    Unknown,
+}
+
+fn carried(claim: &str, passages: &[&str]) -> Carried {
+    let comparable: Vec<&str> =
+        passages.iter().copied().filter(|passage| words::are_comparable(claim, passage)).collect();
+    if words::hold(claim, &comparable, CLAIM_WORDS) {
+        return Carried::Yes;
+    }
+    if comparable.len() < passages.len() { Carried::Unknown } else { Carried::No }
 }
 
 /// What a level can carry at most.
@@ -179,7 +223,7 @@ impl Check {
             let hit = hit(found, text, page.original(matched));
             let mut figures = Figures::default();
             figures.add(hit.words);
-            match figures.missing(&quote.quote).into_iter().next() {
+            match figures.missing(&quote.quote, &[]).into_iter().next() {
                 None => return Ok(hit),
                 Some(figure) => changed = Some(figure),
             }

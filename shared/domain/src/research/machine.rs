@@ -513,8 +513,7 @@ impl Research {
         notes: &mut Notes,
     ) {
         self.messages += 1;
-        let content = clipped(&content, MAX_TEXT);
-        let reason = reason.map(|reason| clipped(&reason, MAX_TEXT));
+        let (content, reason) = (within(content), reason.map(within));
         let message = Message { number: self.messages, from, to, kind, content, reason, metadata };
         notes.records.push(Record::Message(message.clone()));
         self.recent.push(message);
@@ -534,6 +533,10 @@ impl Research {
         let reason = result.reason.clone();
         self.say(Party::Manager, Party::User, MessageType::FinalResult, content, reason, metadata, notes);
     }
+}
+
+fn within(text: String) -> String {
+    if text.chars().count() <= MAX_TEXT { text } else { clipped(&text, MAX_TEXT) }
 }
 
 /// A finding whose quotes and notes have bounds: whatever a model writes, a task stays readable.

@@ -2,13 +2,18 @@
 //!
 //! Choices: signs are not compared (`-3%` and "fell by 3%" say the same); nothing is rounded (`1.2 million` is not
 //! `1,234,567`); a number is compared with its unit only where both have one, so `$5` is not `5%` but a bare `5` in a
-//! table is either. Ids such as S1, F1.2 or CO2, footnotes such as [3] and list markers are no numbers.
+//! table is either. Ids that the text may cite, formulas such as CO2 and list markers are no numbers; a number glued to
+//! letters, or in brackets like a footnote, is asked for, but carries nothing but itself.
 
 mod cjk;
 mod date;
+mod digit;
+mod english;
 mod groups;
 mod scan;
 mod unit;
+
+use std::ops::Range;
 
 use scan::Scan;
 use unit::Unit;
@@ -18,10 +23,14 @@ use unit::Unit;
 pub(super) struct Quantity {
     /// As the text has it.
     pub(super) text: String,
+    /// Where it stands in the prepared text.
+    range: Range<usize>,
     /// What it can mean; each meaning is all of its values together.
     readings: Vec<Vec<Value>>,
     /// "one" is more often a pronoun than a number: it can carry a 1, and asks for none.
     is_weak: bool,
+    /// G20 and [4] carry no other 20 and 4.
+    is_name: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +44,7 @@ enum Value {
         month: u32,
         day: Option<u32>,
     },
-    /// Such as a version.
+    /// Such as a version, or a name with its number.
     Verbatim(String),
 }
 
@@ -100,9 +109,9 @@ impl Value {
     }
 }
 
-/// Every number, amount and date of a text, in order.
-pub(super) fn quantities(text: &str) -> Vec<Quantity> {
-    Scan::quantities(text)
+/// Every number, amount and date of a text, in order, but for the ids in lower case that it may name.
+pub(super) fn quantities(text: &str, ids: &[String]) -> Vec<Quantity> {
+    Scan::quantities(text, ids)
 }
 
 /// What some passages say in numbers.
@@ -112,18 +121,22 @@ pub(super) struct Figures(Vec<Value>);
 impl Figures {
     /// Adds those of one passage.
     pub(super) fn add(&mut self, passage: &str) {
-        let values = quantities(passage).into_iter().flat_map(|quantity| quantity.readings).flatten();
-        for value in values {
+        let carried = quantities(passage, &[]).into_iter().flat_map(|quantity| {
+            let values = quantity.readings.into_iter().flatten();
+            values.filter(move |value| !quantity.is_name || matches!(value, Value::Verbatim(_)))
+        });
+        for value in carried {
             if !self.0.contains(&value) {
                 self.0.push(value);
             }
         }
     }
 
-    /// The numbers of a statement that stand in no passage, as the statement writes them, each once.
-    pub(super) fn missing(&self, statement: &str) -> Vec<String> {
+    /// The numbers of a statement that stand in no passage, as the statement writes them, each once. `ids` are those
+    /// that it may name, in lower case.
+    pub(super) fn missing(&self, statement: &str, ids: &[String]) -> Vec<String> {
         let mut missing = Vec::new();
-        for quantity in quantities(statement) {
+        for quantity in quantities(statement, ids) {
             if !quantity.is_weak && !self.say(&quantity) && !missing.contains(&quantity.text) {
                 missing.push(quantity.text);
             }

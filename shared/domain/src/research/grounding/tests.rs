@@ -232,7 +232,7 @@ fn a_stated_low_stays_low_and_a_long_passage_is_clipped() {
     let quote = Quote { source_id: "S1".to_owned(), quote: text.clone() };
     let reported = ReportedFinding {
         title: String::new(),
-        claim: "c".to_owned(),
+        claim: "Word after word.".to_owned(),
         evidence: vec![quote],
         confidence: Confidence::Low,
     };
@@ -251,7 +251,7 @@ fn an_ellipsis_of_the_source_itself_is_its_words() {
     };
     let reported = ReportedFinding {
         title: String::new(),
-        claim: "c".to_owned(),
+        claim: "It depends on the season.".to_owned(),
         evidence: vec![quote],
         confidence: Confidence::High,
     };
@@ -297,4 +297,14 @@ fn a_found_quote_comes_with_its_sentences() {
     let long = format!("{} In the end it costs $5. {}", "word ".repeat(100), "more ".repeat(100));
     assert_eq!(sentences(&long, "costs $5"), "costs $5", "what does not fit is left away");
     assert_eq!(sentences("none of it", "other words"), "other words");
+}
+
+#[test]
+fn a_real_quote_does_not_carry_other_words() {
+    let made_up = finding("Everyone may buy a bundle, the moon is made of cheese.", &[("S1", BUNDLE)]);
+    assert_eq!((made_up.level, made_up.confidence), (Level::G1, Confidence::Low));
+    assert_eq!(made_up.notes, ["The words of the claim are not in any cited passage."]);
+    let foreign = finding("五回の券は150ドルからです。", &[("S1", BUNDLE)]);
+    assert_eq!((foreign.level, foreign.confidence), (Level::G3, Confidence::Medium));
+    assert_eq!(foreign.notes, [OTHER_LANGUAGE]);
 }

@@ -31,7 +31,7 @@ pub(super) fn from_word(chars: &[char], start: usize) -> Option<Dates> {
     let (month, at, is_verb) = month(chars, start)?;
     let at = skip(chars, at, " ");
     if let Some((year, end)) = year(chars, at) {
-        return Some((vec![quantity(chars, start..end, &[(Some(year), month, None)])], end));
+        return Some((vec![quantity(start..end, &[(Some(year), month, None)])], end));
     }
     if is_verb {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn from_word(chars: &[char], start: usize) -> Option<Dates> {
     }
     let year = year(chars, skip(chars, end, ", "));
     let end = year.map_or(end, |(_, after)| after);
-    let date = |day: u32| quantity(chars, start..end, &[(year.map(|(year, _)| year), month, Some(day))]);
+    let date = |day: u32| quantity(start..end, &[(year.map(|(year, _)| year), month, Some(day))]);
     Some((days.into_iter().map(date).collect(), end))
 }
 
@@ -54,11 +54,11 @@ fn day_first(chars: &[char], start: usize) -> Option<Dates> {
         && let Some((second, after)) = day(chars, second_at)
         && let Some((month, year, end)) = month_and_year(chars, after)
     {
-        let date = |day| quantity(chars, start..end, &[(year, month, Some(day))]);
+        let date = |day| quantity(start..end, &[(year, month, Some(day))]);
         return Some((vec![date(first), date(second)], end));
     }
     let (month, year, end) = month_and_year(chars, after_first)?;
-    Some((vec![quantity(chars, start..end, &[(year, month, Some(first))])], end))
+    Some((vec![quantity(start..end, &[(year, month, Some(first))])], end))
 }
 
 fn month_and_year(chars: &[char], at: usize) -> Option<(u32, Option<u32>, usize)> {
@@ -92,7 +92,7 @@ fn numeric(chars: &[char], start: usize) -> Option<Dates> {
         .filter(possible)
         .map(|(year, month, day)| (Some(year), month, Some(day)))
         .collect();
-    (!dates.is_empty()).then(|| (vec![quantity(chars, start..end, &dates)], end))
+    (!dates.is_empty()).then(|| (vec![quantity(start..end, &dates)], end))
 }
 
 fn east_asian(chars: &[char], start: usize) -> Option<Dates> {
@@ -110,19 +110,15 @@ fn east_asian(chars: &[char], start: usize) -> Option<Dates> {
     let Some((month, month_end)) = month else {
         let (year, end) = year?;
         let plain = vec![vec![Value::plain(u128::from(year))]];
-        return Some((vec![Quantity::new(chars, start..end, plain)], end));
+        return Some((vec![Quantity::new(start..end, plain)], end));
     };
     let end = day.map_or(month_end, |(_, end)| end);
     let date = (year.map(|(year, _)| year), month, day.map(|(day, _)| day));
-    Some((vec![quantity(chars, start..end, &[date])], end))
+    Some((vec![quantity(start..end, &[date])], end))
 }
 
 /// A full date is also carried by its day in one place and its year in another.
-fn quantity(
-    chars: &[char],
-    range: std::ops::Range<usize>,
-    dates: &[(Option<u32>, u32, Option<u32>)],
-) -> Quantity {
+fn quantity(range: std::ops::Range<usize>, dates: &[(Option<u32>, u32, Option<u32>)]) -> Quantity {
     let mut readings = Vec::new();
     for &(year, month, day) in dates {
         readings.push(vec![Value::Date { year, month, day }]);
@@ -130,7 +126,7 @@ fn quantity(
             readings.push(vec![Value::Date { year: None, month, day }, Value::plain(u128::from(year))]);
         }
     }
-    Quantity::new(chars, range, readings)
+    Quantity::new(range, readings)
 }
 
 /// The month of a name, where it ends, and whether it is rather the verb "may" or "march".

@@ -6,13 +6,15 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::groups::{self, Style};
 use super::unit::{self, Unit};
-use super::{Decimal, Quantity, Value, cjk, date};
+use super::{Decimal, Quantity, Value, cjk, date, digit, english};
 use crate::research::grounding::normal::{is_han_or_kana, is_hangul};
 use crate::research::outside::is_invisible;
 
 /// One pass over a text.
-pub(super) struct Scan {
+pub(super) struct Scan<'a> {
     chars: Vec<char>,
+    /// That are passed, in lower case.
+    ids: &'a [String],
     /// What was assumed.
     style: Style,
     /// What was seen.
@@ -21,22 +23,33 @@ pub(super) struct Scan {
 }
 
 impl Quantity {
-    pub(super) fn new(chars: &[char], range: Range<usize>, readings: Vec<Vec<Value>>) -> Self {
-        Self { text: chars[range].iter().collect(), readings, is_weak: false }
+    pub(super) fn new(range: Range<usize>, readings: Vec<Vec<Value>>) -> Self {
+        Self { text: String::new(), range, readings, is_weak: false, is_name: false }
     }
 }
 
-impl Scan {
-    pub(super) fn quantities(text: &str) -> Vec<Quantity> {
-        let mut first =
-            Scan { chars: prepared(text), style: Style::default(), seen: Style::default(), found: vec![] };
-        first.run();
-        if first.seen == Style::default() {
-            return first.found;
+impl<'a> Scan<'a> {
+    pub(super) fn quantities(text: &str, ids: &'a [String]) -> Vec<Quantity> {
+        let prepared = prepared(text);
+        let mut scan = Scan {
+            chars: prepared.iter().map(|(char, _)| *char).collect(),
+            ids,
+            style: Style::default(),
+            seen: Style::default(),
+            found: vec![],
+        };
+        scan.run();
+        if scan.seen != Style::default() {
+            scan = Scan { style: scan.seen, found: vec![], ..scan };
+            scan.run();
         }
-        let mut second = Scan { style: first.seen, found: vec![], ..first };
-        second.run();
-        second.found
+        for quantity in &mut scan.found {
+            let places = prepared.get(quantity.range.clone()).unwrap_or_default();
+            if let (Some((_, first)), Some((_, last))) = (places.first(), places.last()) {
+                quantity.text = shown(text, first.start..last.end).to_owned();
+            }
+        }
+        scan.found
     }
 
     fn run(&mut self) {
@@ -63,14 +76,18 @@ impl Scan {
     /// Takes what starts with this digit or numeral, and gives where to go on.
     fn number(&mut self, start: usize) -> usize {
         let before = self.before(start);
-        if before.is_some_and(is_word_letter) && self.currency_before(start).is_none() {
-            return self.past_id(start);
+        let is_glued = self.chars[start].is_ascii_digit() && before.is_some_and(is_word_letter);
+        if is_glued && self.currency_before(start).is_none() {
+            return self.name(start);
         }
         if let Some((dates, end)) = date::from_digit(&self.chars, start) {
             self.found.extend(dates);
             return end;
         }
         if let Some(end) = self.past_marker(start) {
+            return end;
+        }
+        if let Some(end) = self.footnote(start) {
             return end;
         }
         if let Some(numeral) = cjk::numeral(&self.chars, start)
@@ -114,7 +131,7 @@ impl Scan {
             Some(readings) => self.take(start, end, readings, false),
             None => {
                 let verbatim = vec![vec![Value::Verbatim(self.text(start..end))]];
-                self.found.push(Quantity::new(&self.chars, start..end, verbatim));
+                self.found.push(Quantity::new(start..end, verbatim));
                 end
             }
         }
@@ -162,7 +179,7 @@ impl Scan {
         let is_number = |number| Value::Number { number, unit: unit.unwrap_or(Unit::None) };
         let values =
             readings.into_iter().map(|numbers| numbers.into_iter().map(is_number).collect()).collect();
-        let mut quantity = Quantity::new(&self.chars, start..text_end, values);
+        let mut quantity = Quantity::new(start..text_end, values);
         quantity.is_weak = is_weak && text_end == end;
         self.found.push(quantity);
         text_end.max(if unit == Some(Unit::Ordinal) { unit_end } else { text_end })
@@ -185,19 +202,15 @@ impl Scan {
         if starts("パーセント") || starts("퍼센트") {
             return (Some(Unit::Percent), at + 4);
         }
-        for (word, code) in
-            [("ドル", "$"), ("美元", "USD"), ("ユーロ", "EUR"), ("欧元", "EUR"), ("달러", "$")]
-        {
-            if starts(word) {
-                return (Some(Unit::Money(code)), at + word.chars().count());
-            }
+        if let Some(unit) = unit::of_counter(trimmed) {
+            return (Some(unit), at);
         }
         let (word, after) = self.word_after(end);
         if after == end + 2 && matches!(word.as_str(), "st" | "nd" | "rd" | "th") {
             return (Some(Unit::Ordinal), after);
         }
         let written: String = self.chars.iter().skip(after - word.chars().count()).take(3).collect();
-        let code = unit::of_code(&written).filter(|_| word.len() == 3);
+        let code = unit::of_code(&written).filter(|_| word.len() <= 3);
         let symbol = trimmed.chars().next().and_then(|symbol| unit::of_symbol("", symbol));
         (unit::of_word(&word).or(code).or(symbol), after)
     }
@@ -233,18 +246,32 @@ impl Scan {
         let word: String = self.chars[start..].iter().take_while(|char| is_word_letter(**char)).collect();
         let end = start + word.chars().count();
         let lower = word.to_lowercase();
-        let is_part = unit::is_tens(&self.word_before(start)) || unit::is_tens(&self.word_after(end).0);
-        if let Some(value) = unit::of_number_word(&lower).filter(|_| !is_part) {
-            return self.take(start, end, vec![vec![Decimal::of(value)]], value == 1);
+        if let Some(words) = english::cardinal(&self.chars, start) {
+            if words.is_ordinal {
+                self.ordinal(start..words.end, words.readings);
+                return words.end;
+            }
+            // "half a million" is no million.
+            let is_half = lower == "a" && self.word_before(start) == "half";
+            return if is_half {
+                words.end
+            } else {
+                self.take(start, words.end, words.readings, words.is_weak)
+            };
         }
-        if let Some(value) = unit::of_ordinal_word(&lower).filter(|_| !is_part) {
-            let number = vec![vec![Value::Number { number: Decimal::of(value), unit: Unit::Ordinal }]];
-            let mut quantity = Quantity::new(&self.chars, start..end, number);
-            // "first, note that", "a second look"
-            quantity.is_weak = true;
-            self.found.push(quantity);
+        if let Some(value) = unit::of_ordinal_word(&lower) {
+            self.ordinal(start..end, vec![vec![Decimal::of(value)]]);
         }
         end
+    }
+
+    /// "first, note that", "a second look": it is asked for nowhere.
+    fn ordinal(&mut self, range: Range<usize>, readings: Vec<Vec<Decimal>>) {
+        let is_place = |number| Value::Number { number, unit: Unit::Ordinal };
+        let values = readings.into_iter().map(|numbers| numbers.into_iter().map(is_place).collect());
+        let mut quantity = Quantity::new(range, values.collect());
+        quantity.is_weak = true;
+        self.found.push(quantity);
     }
 
     fn word_before(&self, start: usize) -> String {
@@ -261,8 +288,35 @@ impl Scan {
             && start.checked_sub(2).and_then(|at| self.char(at)).is_none_or(|char| char == ' ' || char == '$')
     }
 
-    /// Past an id such as F1.2 whose letters were passed before.
-    fn past_id(&self, start: usize) -> usize {
+    /// A number whose letters were passed before: an id, a formula, or an amount without a space.
+    fn name(&mut self, start: usize) -> usize {
+        let from = (0..start).rev().take_while(|at| is_word_letter(self.chars[*at])).last().unwrap_or(start);
+        let (digits, end) = (self.digits(start), self.past_name(start));
+        let (letters, token) = (self.text(from..start), self.text(from..end).to_lowercase());
+        let has_unit = self.unit_after(end).0.is_some() || self.unit_after(digits.end).0.is_some();
+        let is_formula = digits.len() == 1
+            && !matches!(letters.as_str(), "S" | "F")
+            && letters.chars().all(|char| char.is_ascii_uppercase())
+            && self.chars[digits.end..end].iter().all(char::is_ascii_uppercase);
+        if !has_unit && (is_formula || self.ids.contains(&token)) {
+            return end;
+        }
+        let (count, seen) = (self.found.len(), self.seen);
+        let after = self.arabic(start);
+        // A version does not show how the text writes decimals.
+        self.seen = seen;
+        // 1h30 says 30 minutes.
+        let is_name = !self.before(from).is_some_and(|char| char.is_ascii_digit());
+        if let Some(quantity) = self.found.get_mut(count) {
+            quantity.readings.push(vec![Value::Verbatim(token)]);
+            quantity.range.start = from;
+            quantity.is_name = is_name;
+        }
+        after
+    }
+
+    /// Past the digits and letters of a name such as F1.2.
+    fn past_name(&self, start: usize) -> usize {
         let mut at = start;
         while let Some(char) = self.char(at) {
             let goes_on = char == '.' && self.char(at + 1).is_some_and(|next| next.is_ascii_digit());
@@ -274,13 +328,32 @@ impl Scan {
         at.max(start + 1)
     }
 
-    /// Past the number of a list's item (`1. `, `2) `, `(3) `) or of a footnote (`[4]`).
+    /// A number in brackets: a source that may be cited, or a number that has to be found like any other.
+    fn footnote(&mut self, start: usize) -> Option<usize> {
+        let digits = self.digits(start);
+        let is_one =
+            self.before(start) == Some('[') && self.char(digits.end) == Some(']') && digits.len() <= 3;
+        if !is_one {
+            return None;
+        }
+        let end = digits.end;
+        let text = self.text(digits);
+        let unit = self.unit_after(end + 1).0;
+        if unit.is_none() && self.ids.contains(&format!("s{text}")) {
+            return Some(end);
+        }
+        let number = Value::Number { number: Decimal::new(&text, ""), unit: unit.unwrap_or(Unit::None) };
+        let readings = vec![vec![number], vec![Value::Verbatim(format!("[{text}]"))]];
+        let mut quantity = Quantity::new(start..end, readings);
+        quantity.is_name = true;
+        self.found.push(quantity);
+        Some(end)
+    }
+
+    /// Past the number of a list's item (`1. `, `2) `, `(3) `).
     fn past_marker(&self, start: usize) -> Option<usize> {
         let digits = self.digits(start);
-        let (before, after) = (self.before(start), self.char(digits.end));
-        if before == Some('[') && after == Some(']') && digits.len() <= 3 {
-            return Some(digits.end);
-        }
+        let after = self.char(digits.end);
         let is_short = (1..=2).contains(&digits.len());
         let is_spaced = matches!(self.char(digits.end + 1), Some(' ' | '\n'));
         let starts_line = self.chars[..start]
@@ -307,39 +380,70 @@ fn scaled(readings: Vec<Vec<Decimal>>, power: i32) -> Vec<Vec<Decimal>> {
     readings.into_iter().map(scale).collect()
 }
 
-/// A letter of a script that puts spaces between words: a digit after it is a part of an id.
+/// A letter of a script that puts spaces between words: a digit after it is a part of a name.
 fn is_word_letter(char: char) -> bool {
     char.is_alphabetic()
         && !is_han_or_kana(char)
         && !is_hangul(char)
-        && !matches!(char, '\u{0E00}'..='\u{0EFF}')
+        && !matches!(char, '\u{0E00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}')
 }
 
-/// The text with one form for digits, spaces and dashes. Footnotes in superscript and numbers in circles are left out.
-fn prepared(text: &str) -> Vec<char> {
-    let mut made = Vec::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '½' | '¼' | '¾' => {
-                if !made.last().is_some_and(char::is_ascii_digit) {
-                    made.push('0');
+/// A stretch of the text that does not begin or end inside a number.
+fn shown(text: &str, stretch: Range<usize>) -> &str {
+    let is_digit = |char: &char| char.is_numeric() && !is_han_or_kana(*char);
+    let before = text[..stretch.start].chars().rev().take_while(is_digit).map(char::len_utf8).sum::<usize>();
+    let after = text[stretch.end..].chars().take_while(is_digit).map(char::len_utf8).sum::<usize>();
+    &text[stretch.start - before..stretch.end + after]
+}
+
+/// The text with one form for digits, spaces and dashes, and where each character comes from. Footnotes in superscript,
+/// powers and the circled numbers of lists are left out.
+fn prepared(text: &str) -> Vec<(char, Range<usize>)> {
+    let mut made: Vec<(char, Range<usize>)> = Vec::with_capacity(text.len());
+    // What follows a run of raised digits that is read, which is no part of it.
+    let mut raised_until = 0;
+    for (at, char) in text.char_indices() {
+        let place = at..at + char.len_utf8();
+        let before = made.last().map(|(char, _)| *char);
+        let mut push = |char: char| {
+            let char = if char.is_whitespace() && char != '\n' { ' ' } else { char };
+            made.push((char, place.clone()));
+        };
+        match (char, digit::of_superscript(char), digit::of_circled(char)) {
+            ('½' | '¼' | '¾', ..) => {
+                if !before.is_some_and(|char| char.is_ascii_digit()) {
+                    push('0');
                 }
                 let fraction = match char {
                     '½' => ".5",
                     '¼' => ".25",
                     _ => ".75",
                 };
-                made.extend(fraction.chars());
+                fraction.chars().for_each(push);
             }
-            '⁰' | '¹' | '²' | '³' | '⁴'..='⁹' | '①'..='⑳' => made.push(' '),
+            (_, Some(digit), _) => {
+                let run = text[at..].chars().take_while(|char| digit::of_superscript(*char).is_some());
+                let end = at + run.clone().map(char::len_utf8).sum::<usize>();
+                let is_free = before.is_none_or(|char| char.is_whitespace() || "([$€£¥₹".contains(char));
+                if at >= raised_until && (is_free || run.count() > 2) {
+                    raised_until = end;
+                    if !is_free {
+                        push(' ');
+                    }
+                }
+                push(if at < raised_until { digit } else { ' ' });
+            }
+            (_, _, Some(number)) => {
+                let is_item = text[..at].trim_end_matches([' ', '\u{3000}', '\t']).chars().next_back();
+                if is_item.is_none_or(|before| "\n.:;,!?。、：；，！？".contains(before)) {
+                    push(' ');
+                } else {
+                    number.to_string().chars().for_each(push);
+                }
+            }
             _ if is_invisible(char) && !char.is_whitespace() => {}
-            _ if char.is_ascii() => made.push(char),
-            _ => made.extend(std::iter::once(char).nfkc().map(plain)),
-        }
-    }
-    for char in &mut made {
-        if char.is_whitespace() && *char != '\n' {
-            *char = ' ';
+            _ if char.is_ascii() => push(char),
+            _ => std::iter::once(char).nfkc().map(plain).for_each(push),
         }
     }
     made
@@ -351,13 +455,6 @@ fn plain(char: char) -> char {
         '’' | '‘' | 'ʼ' | '′' => '\'',
         '٫' => '.',
         '٬' => ',',
-        '٠'..='٩' => ascii_digit(char, '٠'),
-        '۰'..='۹' => ascii_digit(char, '۰'),
-        '०'..='९' => ascii_digit(char, '०'),
-        _ => char,
+        _ => digit::ascii(char).unwrap_or(char),
     }
-}
-
-fn ascii_digit(char: char, zero: char) -> char {
-    char::from_digit(u32::from(char) - u32::from(zero), 10).unwrap_or(char)
 }

@@ -8,8 +8,10 @@ pub(super) enum Unit {
     Percent,
     /// Third, 3rd.
     Ordinal,
-    /// An ISO 4217 code, or `$` for some dollar.
+    /// An ISO 4217 code, or `$` for some dollar, `kr` for some crown, `Rs` for some rupee.
     Money(&'static str),
+    /// Days, people and the like, by their English name.
+    Thing(&'static str),
 }
 
 impl Unit {
@@ -17,7 +19,7 @@ impl Unit {
     pub(super) fn is_said_by(self, there: Unit) -> bool {
         match (self, there) {
             (Unit::Money(one), Unit::Money(other)) => {
-                one == other || (one == "$" && is_dollar(other)) || (other == "$" && is_dollar(one))
+                one == other || is_some(one, other) || is_some(other, one)
             }
             // "the third floor" does not count to three
             (_, Unit::Ordinal) => self == Unit::Ordinal,
@@ -33,13 +35,30 @@ const CODES: [&str; 34] = [
     "TWD", "USD", "VND", "ZAR",
 ];
 
+/// Whether a sign that several currencies share can mean this one.
+fn is_some(sign: &str, code: &str) -> bool {
+    match sign {
+        "$" => is_dollar(code),
+        "kr" => matches!(code, "DKK" | "NOK" | "SEK"),
+        "Rs" => code == "INR",
+        _ => false,
+    }
+}
+
 fn is_dollar(code: &str) -> bool {
     matches!(code, "$" | "AUD" | "BSD" | "CAD" | "HKD" | "NZD" | "SGD" | "TWD" | "USD")
 }
 
-/// The code that these letters are.
+/// The money of letters before or after a number, as they are written.
 pub(super) fn of_code(letters: &str) -> Option<Unit> {
-    CODES.into_iter().find(|code| *code == letters).map(Unit::Money)
+    let sign = match letters {
+        "Rs" | "rs" | "RS" => "Rs",
+        "RM" | "rm" => "MYR",
+        "Rp" | "rp" | "RP" => "IDR",
+        "kr" | "Kr" | "KR" => "kr",
+        _ => CODES.into_iter().find(|code| *code == letters)?,
+    };
+    Some(Unit::Money(sign))
 }
 
 /// The money of a symbol, with the letters that stand right before it: `US$`, `R$`.
@@ -81,8 +100,53 @@ pub(super) fn of_word(word: &str) -> Option<Unit> {
         "euro" | "euros" => Unit::Money("EUR"),
         "yen" => Unit::Money("JPY"),
         "yuan" => Unit::Money("CNY"),
+        "rupee" | "rupees" => Unit::Money("Rs"),
+        "ringgit" => Unit::Money("MYR"),
+        "rupiah" => Unit::Money("IDR"),
+        "kronor" | "kroner" => Unit::Money("kr"),
+        "day" | "days" | "tag" | "tage" | "tagen" | "jour" | "jours" | "día" | "días" | "dia" | "dias"
+        | "giorno" | "giorni" | "dag" | "dagen" => Unit::Thing("day"),
+        "week" | "weeks" | "woche" | "wochen" | "semaine" | "semaines" | "semana" | "semanas" => {
+            Unit::Thing("week")
+        }
+        "month" | "months" | "monat" | "monate" | "monaten" | "mois" | "mes" | "meses" => {
+            Unit::Thing("month")
+        }
+        "year" | "years" | "jahr" | "jahre" | "jahren" | "an" | "ans" | "año" | "años" | "anos" => {
+            Unit::Thing("year")
+        }
+        "hour" | "hours" | "stunde" | "stunden" | "heure" | "heures" | "hora" | "horas" => {
+            Unit::Thing("hour")
+        }
+        "minute" | "minutes" | "min" | "minuten" | "minuto" | "minutos" => Unit::Thing("minute"),
+        "people" | "persons" | "personen" | "personnes" | "personas" | "pessoas" => Unit::Thing("person"),
         _ => return None,
     })
+}
+
+/// The unit that stands right after a number in Chinese or Japanese.
+pub(super) fn of_counter(rest: &str) -> Option<Unit> {
+    const COUNTERS: [(&str, Unit); 18] = [
+        ("ドル", Unit::Money("$")),
+        ("美元", Unit::Money("USD")),
+        ("ユーロ", Unit::Money("EUR")),
+        ("欧元", Unit::Money("EUR")),
+        ("달러", Unit::Money("$")),
+        ("日", Unit::Thing("day")),
+        ("週", Unit::Thing("week")),
+        ("か月", Unit::Thing("month")),
+        ("ヶ月", Unit::Thing("month")),
+        ("カ月", Unit::Thing("month")),
+        ("ヵ月", Unit::Thing("month")),
+        ("个月", Unit::Thing("month")),
+        ("年", Unit::Thing("year")),
+        ("時間", Unit::Thing("hour")),
+        ("小时", Unit::Thing("hour")),
+        ("分", Unit::Thing("minute")),
+        ("人", Unit::Thing("person")),
+        ("名", Unit::Thing("person")),
+    ];
+    COUNTERS.into_iter().find_map(|(word, unit)| rest.starts_with(word).then_some(unit))
 }
 
 /// The power of ten of a word after a number, in lower case.
@@ -96,15 +160,6 @@ pub(super) fn power_of(word: &str) -> Option<i32> {
     })
 }
 
-/// Zero to twelve; larger ones are written in too many ways, and those of other languages mean too much else.
-pub(super) fn of_number_word(word: &str) -> Option<u128> {
-    const WORDS: [&str; 13] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-        "twelve",
-    ];
-    WORDS.iter().zip(0..).find_map(|(known, value)| (*known == word).then_some(value))
-}
-
 /// First to twelfth.
 pub(super) fn of_ordinal_word(word: &str) -> Option<u128> {
     const WORDS: [&str; 12] = [
@@ -112,12 +167,4 @@ pub(super) fn of_ordinal_word(word: &str) -> Option<u128> {
         "eleventh", "twelfth",
     ];
     WORDS.iter().zip(1..).find_map(|(known, value)| (*known == word).then_some(value))
-}
-
-/// Words after which a number word is only a part of a larger number.
-pub(super) fn is_tens(word: &str) -> bool {
-    matches!(
-        word,
-        "twenty" | "thirty" | "forty" | "fifty" | "sixty" | "seventy" | "eighty" | "ninety" | "hundred"
-    )
 }

@@ -174,3 +174,16 @@ fn figures_out_of_nowhere_are_named_as_open() {
     );
     assert_eq!((answer.summary, answer.conclusion), (made_up.summary, made_up.conclusion));
 }
+
+#[test]
+fn a_source_does_not_carry_other_words_or_their_denial() {
+    for (statement, note) in [
+        ("The moon is made of cheese.", "The words of the statement are not in any finding"),
+        ("Bundles do not cost $150 in 2026.", "The statement denies"),
+    ] {
+        let answer = grounded(&[(statement, &["S1"])]);
+        let key = &answer.key_findings[0];
+        assert_eq!((key.level, key.confidence), (Level::G1, Confidence::Low), "{statement}");
+        assert!(key.notes.iter().any(|given| given.starts_with(note)), "{:?}", key.notes);
+    }
+}
