@@ -1,37 +1,21 @@
 //! The state of a research task, and how results change the shared workspace. What follows from them is decided in
 //! `turns`; which decisions of the Manager are taken, in `guard`.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::bounds::{
+    MAX_ITEMS, MAX_TEXT, MAX_TITLE, answer, assignment as clipped_assignment, finding as bounded, within,
+};
 use super::outside::clipped;
 use super::turns::Granted;
 use super::{
-    DecisionRecord, Finding, FindingId, GroundedFinding, GroundedReport, GroundedSynthesis, Message,
-    MessageType, Origin, Party, Record, ResearchResult, Review, Subtask, SubtaskStatus, Uncertainty,
+    DecisionRecord, Finding, FindingId, GroundedReport, GroundedSynthesis, Message, MessageType, Origin,
+    Party, Phase, Record, ResearchResult, Review, Subtask, SubtaskStatus, Uncertainty,
 };
-use crate::contract::research::{
-    Assignment, CriticReview, ManagerDecision, ReportStatus, ReviewDecision, Severity,
-};
+use crate::contract::research::{Assignment, CriticReview, ManagerDecision, ReportStatus, ReviewDecision};
 use crate::state::Notes;
 use crate::{Event, JobNo, JobResult, JobSpec, Limits};
-
-/// Characters that a title, a description and another text of an agent may have; longer ones are clipped.
-const MAX_TITLE: usize = 160;
-const MAX_DESCRIPTION: usize = 1_200;
-const MAX_TEXT: usize = 4_000;
-
-/// Findings, open questions, issues and statements of one answer; the contracts ask for fewer.
-const MAX_ITEMS: usize = 12;
-
-/// Of an answer's open questions and recommendations, to which grounding adds.
-const MAX_LIST: usize = 40;
-
-/// Quotes of one finding, and characters of one.
-const MAX_QUOTES: usize = 4;
-const MAX_QUOTE: usize = 600;
 
 /// Messages that are kept in the state for the agents' views; all of them are rows.
 const RECENT_MESSAGES: usize = 8;
@@ -90,67 +74,6 @@ pub struct Rejection {
     pub action: String,
     /// Why, and what would be taken.
     pub reason: String,
-}
-
-/// The phases inside `running`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Phase {
-    /// Nothing has happened.
-    Pending,
-    /// The Manager decides.
-    Planning,
-    /// Researchers work.
-    Researching,
-    /// The Critic works.
-    Reviewing,
-    /// The Critic has sent the work back; the Manager is next.
-    NeedsMoreWork,
-    /// The final answer is written.
-    Synthesizing,
-}
-
-impl Phase {
-    /// Every phase.
-    pub const ALL: [Phase; 6] = [
-        Phase::Pending,
-        Phase::Planning,
-        Phase::Researching,
-        Phase::Reviewing,
-        Phase::NeedsMoreWork,
-        Phase::Synthesizing,
-    ];
-
-    /// Whether the task may pass from this phase to `next`.
-    pub fn may_become(self, next: Phase) -> bool {
-        use Phase::*;
-        matches!(
-            (self, next),
-            (Pending | Researching | Reviewing | NeedsMoreWork, Planning)
-                | (Planning, Researching | Reviewing | Synthesizing)
-                // Where the budget leaves no choice, no Manager is asked in between.
-                | (Researching, Reviewing)
-                | (Reviewing, NeedsMoreWork | Synthesizing)
-        )
-    }
-
-    /// The name in the log and for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Phase::Pending => "PENDING",
-            Phase::Planning => "PLANNING",
-            Phase::Researching => "RESEARCHING",
-            Phase::Reviewing => "REVIEWING",
-            Phase::NeedsMoreWork => "NEEDS_MORE_WORK",
-            Phase::Synthesizing => "SYNTHESIZING",
-        }
-    }
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 impl Default for Research {
@@ -235,7 +158,7 @@ impl Research {
                 if let JobResult::Synthesized { synthesis, .. } = result {
                     let key_findings = count(synthesis.key_findings.len().min(MAX_ITEMS));
                     notes.events.push(Event::SynthesisWritten { job, key_findings });
-                    self.synthesis = Some(bounded_answer(synthesis));
+                    self.synthesis = Some(answer(synthesis));
                 }
                 self.working_ms += working_ms;
             }
@@ -535,55 +458,6 @@ impl Research {
     }
 }
 
-fn within(text: String) -> String {
-    if text.chars().count() <= MAX_TEXT { text } else { clipped(&text, MAX_TEXT) }
-}
-
-/// A finding whose quotes and notes have bounds: whatever a model writes, a task stays readable.
-fn bounded(grounded: &GroundedFinding) -> GroundedFinding {
-    let mut finding = grounded.clone();
-    finding.title = clipped(&finding.title, MAX_TITLE);
-    finding.claim = clipped(&finding.claim, MAX_DESCRIPTION);
-    finding.evidence.truncate(MAX_QUOTES);
-    for evidence in &mut finding.evidence {
-        evidence.quote = clipped(&evidence.quote, MAX_QUOTE);
-    }
-    finding.notes.truncate(MAX_ITEMS);
-    finding
-}
-
-fn bounded_answer(synthesis: &GroundedSynthesis) -> GroundedSynthesis {
-    let mut answer = synthesis.clone();
-    answer.key_findings.truncate(MAX_ITEMS);
-    for finding in &mut answer.key_findings {
-        finding.statement = clipped(&finding.statement, MAX_DESCRIPTION);
-        finding.notes.truncate(MAX_ITEMS);
-    }
-    for list in [&mut answer.uncertainties, &mut answer.recommendations] {
-        list.truncate(MAX_LIST);
-        list.iter_mut().for_each(|text| *text = clipped(text, MAX_DESCRIPTION));
-    }
-    answer.summary = clipped(&answer.summary, MAX_TEXT);
-    answer.conclusion = clipped(&answer.conclusion, MAX_TEXT);
-    answer
-}
-
-fn clipped_assignment(assignment: &Assignment) -> Assignment {
-    Assignment {
-        title: clipped(&one_line(&assignment.title), MAX_TITLE),
-        description: clipped(assignment.description.trim(), MAX_DESCRIPTION),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 pub(super) fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-/// The worst severity of a review's issues.
-pub fn worst(review: &Review) -> Option<Severity> {
-    review.issues.iter().map(|issue| issue.severity).max()
 }

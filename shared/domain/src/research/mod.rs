@@ -3,6 +3,7 @@
 //! Start reading at `turns` (what comes next), then `guard` (which decisions are taken), `machine` (what results
 //! change).
 
+mod bounds;
 mod changes;
 mod grounding;
 mod guard;
@@ -10,6 +11,7 @@ mod language;
 mod machine;
 pub mod outside;
 pub mod passages;
+mod phase;
 mod record;
 mod report;
 mod result;
@@ -22,7 +24,8 @@ pub use changes::{Changes, changes};
 pub use grounding::{Normalised, ground, ground_synthesis, normalised};
 pub use guard::{Accepted, MAX_ROUNDS_WITHOUT_SOURCES, Menu, RESERVED_CALLS, menu, validate_manager_action};
 pub use language::{Language, UnknownLanguage, language_of};
-pub use machine::{Phase, Rejection, Research, worst};
+pub use machine::{Rejection, Research};
+pub use phase::Phase;
 pub use record::{
     DecisionRecord, Evidence, Finding, FindingId, Found, GroundedFinding, GroundedKeyFinding, GroundedReport,
     GroundedSynthesis, Level, Message, MessageType, Origin, Party, Record, Review, Subtask, SubtaskStatus,
