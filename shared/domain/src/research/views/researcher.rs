@@ -102,7 +102,7 @@ pub struct ReportView {
 }
 
 /// Sources that are shown; what ranks below them has never answered an assignment, and costs as much as the rest.
-const MAX_EXCERPTS: usize = 8;
+const MAX_EXCERPTS: usize = 10;
 
 /// The words of a source that matter for an assignment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
