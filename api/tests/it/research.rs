@@ -220,10 +220,10 @@ async fn the_result_comes_in_the_form_that_is_asked_for() {
     assert_eq!(chosen.await.media_type, "application/json");
     let wrong = server.get(&format!("{path}?format=pdf")).await;
     assert_eq!(wrong.problem(), (400, "bad-query"));
+    assert!(wrong.detail().contains("json, md, html"), "{}", wrong.detail());
     // The report of every kind is Markdown; who wants another form reads the result.
     let wrong = server.get(&format!("{}?format=html", path.replace("/result", "/report"))).await;
     assert_eq!(wrong.problem(), (400, "bad-query"));
-    assert!(wrong.detail().contains("json, md, html"), "{}", wrong.detail());
 }
 
 #[tokio::test]

@@ -41,11 +41,11 @@ where
             Ok(None | Some(Err(_))) | Err(_) if so_far.finish_reason.is_some() => break,
             Ok(None) => break,
             Err(_) => {
-                // A model that writes and writes is its own fault; a server that says nothing is not the job's.
-                let class = if ended == Ended::Whole && last_piece.is_some() {
-                    FaultClass::TimedOut
-                } else {
-                    FaultClass::Stalled
+                // A model that writes and writes is its own fault; a server that fell silent is not the job's.
+                let was_writing = last_piece.is_some_and(|last| last.elapsed() * 2 < deadlines.whole);
+                let class = match ended {
+                    Ended::Whole if was_writing => FaultClass::TimedOut,
+                    _ => FaultClass::Stalled,
                 };
                 let error = CallError::new(endpoint, class, &deadlines.say(ended));
                 return Err(error.with_usage(so_far.usage));

@@ -216,7 +216,7 @@ async fn a_flood_ends_at_the_limit_of_the_whole_call() {
     let server = Server::start(vec![Reply::Flood(piece("a"))]).await;
     let limits = TimeLimits::with_whole(SHORT);
     let error = server.client().chat(&request(), &limits, &mut |_| {}).await.unwrap_err();
-    judged(&server, error, FaultClass::Stalled);
+    judged(&server, error, FaultClass::TimedOut);
 }
 
 #[tokio::test]

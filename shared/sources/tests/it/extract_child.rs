@@ -121,7 +121,7 @@ fn a_document_whose_sender_died_is_not_read() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let order = r#"{"task":"text","media_type":"text/plain","charset":null,"url":"https://example.com/","length":4000}"#;
+    let order = r#"{"task":"text","media_type":"text/plain","charset":null,"url":"https://example.com/","is_page":true,"length":4000}"#;
     let mut input = child.stdin.take().unwrap();
     input.write_all(format!("{order}\n{}", prose()).as_bytes()).unwrap();
     drop(input);
