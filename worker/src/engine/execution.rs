@@ -25,7 +25,8 @@ use crate::{branch, jobs};
 /// Failures in a row at one step before a job is a dead letter although nothing was counted.
 const POISON_AFTER: u32 = 5;
 
-/// How long a job waits for a search back-end that does not say when it can look again.
+/// How long a job waits at most for a search back-end that does not say when it can look again: 5 s after the first
+/// claim, doubled with each further one.
 const UNAVAILABLE_WAIT: Duration = Duration::from_secs(30);
 
 /// However soon a search back-end may be asked again, its jobs do not spin.
@@ -135,7 +136,9 @@ impl Execution {
             }
             Err(Failure::Unavailable { reason, retry_after }) => {
                 // However often, it is not what a dead letter is made for: no failure of this machine is counted.
-                let wait = retry_after.unwrap_or(UNAVAILABLE_WAIT);
+                let claims = u32::try_from(self.claim.fence.0).unwrap_or(u32::MAX).clamp(1, 16);
+                let grown = SHORTEST_RETRY_AFTER * (1 << (claims - 1));
+                let wait = retry_after.unwrap_or(grown.min(UNAVAILABLE_WAIT));
                 let wait = wait.clamp(SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER);
                 self.hand_back(&reason, wait.as_millis() as i64, false).await
             }

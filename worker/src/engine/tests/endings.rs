@@ -117,7 +117,7 @@ async fn a_failing_machine_is_a_dead_letter_after_five_times_at_one_step() {
 async fn a_search_that_is_away_for_long_buries_nothing() {
     let bed = Bed::new([]).await;
     let mut claim = bed.claimed().await;
-    for (asked_s, wait_ms) in [(None, 30_000), (None, 30_000), (Some(0), 5_000), (Some(120), 120_000)] {
+    for (asked_s, wait_ms) in [(None, 5_000), (None, 10_000), (Some(0), 5_000), (Some(120), 120_000)] {
         let retry_after = asked_s.map(Duration::from_secs);
         let away = Failure::Unavailable { reason: "no search".to_owned(), retry_after };
         book(&bed, &claim, away, false).await;
