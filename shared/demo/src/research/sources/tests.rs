@@ -1,3 +1,5 @@
+//! Sources of a request as the script reads them.
+
 use super::*;
 
 fn source(text: &str) -> SourceBlock {

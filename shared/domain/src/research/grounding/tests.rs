@@ -1,3 +1,5 @@
+//! Findings and their quotes, found, changed and invented.
+
 use super::*;
 
 const PAGE: &str = "Harbour Pilates, Nassau\n\nTwo studios serve residents; resort classes are for guests only.\n\nA bundle of \

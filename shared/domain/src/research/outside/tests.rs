@@ -1,3 +1,5 @@
+//! Hostile text, cleaned, escaped and fenced.
+
 use proptest::prelude::*;
 
 use super::*;

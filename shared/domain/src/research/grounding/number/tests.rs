@@ -1,3 +1,5 @@
+//! Numbers, dates and amounts as texts write them.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Statements of an answer, carried and not carried by findings.
+
 use super::*;
 use crate::research::{FindingId, GroundedFinding, SourceStatus};
 

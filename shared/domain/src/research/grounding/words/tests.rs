@@ -1,3 +1,5 @@
+//! Words of claims that stand in what they cite, and words that do not.
+
 use super::*;
 
 const HALF: Share = Share { part: 1, of: 2 };
