@@ -43,6 +43,40 @@ pub struct TeamRecord {
     pub model_calls: u64,
 }
 
+/// Counts the steps that the jobs of a data folder have journaled, while a system works on it.
+pub struct StepCount {
+    runtime: tokio::runtime::Runtime,
+    store: Store,
+}
+
+impl StepCount {
+    /// Opens the folder's database, which must be there.
+    ///
+    /// # Panics
+    /// When it can't be opened.
+    pub fn open(data: &Path) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let url = format!("sqlite:{}", data.join("nightforge.db").display());
+        let store = runtime.block_on(Store::open(&url, DbClock::Database)).expect("the database opens");
+        Self { runtime, store }
+    }
+
+    /// Of all jobs of all tasks.
+    ///
+    /// # Panics
+    /// When the database can't be read.
+    pub fn now(&self) -> u64 {
+        self.runtime.block_on(async {
+            let mut steps = 0;
+            for task in self.store.tasks(&TaskFilter::default()).await.expect("tasks") {
+                let jobs = self.store.jobs(&task.id).await.expect("jobs");
+                steps += jobs.iter().map(|job| u64::from(job.steps)).sum::<u64>();
+            }
+            steps
+        })
+    }
+}
+
 impl TeamRecord {
     /// Everything of a task.
     ///

@@ -4,19 +4,23 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nightforge_tests::team::TeamRecord;
+use nightforge_tests::team::{StepCount, TeamRecord};
 use nightforge_tests::{json, research_demo_command, start};
 use serde_json::Value;
 
 /// Kills of one story; the sixth start runs to the end.
 const KILLS: usize = 5;
 
-/// Each start lives for a random time between these: five of them cover most of the work.
-const SHORTEST_LIFE_MS: u64 = 700;
-const LONGEST_LIFE_MS: u64 = 3_000;
+/// Each start lives until it has journaled one to so many steps, and a moment longer: however slow the machine, the
+/// kill meets work.
+const MOST_STEPS: u64 = 6;
+const LONGEST_MOMENT_MS: u64 = 150;
 
 /// The model takes so long for each answer, so that a kill often meets one.
 const PACE_MS: &str = "200";
+
+/// A start that journals nothing for so long is killed all the same.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A small generator, so that a failing story can be told again from its seed.
 struct Random(u64);
@@ -37,13 +41,18 @@ fn kill_and_go_on(data: &Path, random: &mut Random) -> (Value, usize) {
         command
     };
     for kill in 0..KILLS {
-        let mut child = start(command());
-        let life = SHORTEST_LIFE_MS + random.below(LONGEST_LIFE_MS - SHORTEST_LIFE_MS);
-        println!("a life of {life} ms");
-        let (life, started) = (Duration::from_millis(life), Instant::now());
-        while started.elapsed() < life && child.try_wait().unwrap().is_none() {
+        let (mut child, started) = (start(command()), Instant::now());
+        let mut goes_on = || started.elapsed() < PATIENCE && child.try_wait().unwrap().is_none();
+        while !data.join("nightforge.db").exists() && goes_on() {
             std::thread::sleep(Duration::from_millis(5));
         }
+        let steps = StepCount::open(data);
+        let (begun, life) = (steps.now(), 1 + random.below(MOST_STEPS));
+        println!("a life of {life} steps after {begun}");
+        while steps.now() < begun + life && goes_on() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(random.below(LONGEST_MOMENT_MS)));
         // SIGKILL: nothing of the process gets to clean up.
         child.kill().unwrap();
         let output = child.wait_with_output().unwrap();
