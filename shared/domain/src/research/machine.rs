@@ -284,9 +284,13 @@ impl Research {
         }
         self.findings.sort_by_key(|finding| finding.subtask);
         let mut open: Vec<&String> = report.uncertainties.iter().take(MAX_ITEMS).collect();
-        let dropped = report.findings.len().saturating_sub(MAX_ITEMS);
-        let told = format!("{dropped} further findings of one report were dropped: it may have {MAX_ITEMS}.");
-        if dropped > 0 {
+        let beyond = |length: usize| length.saturating_sub(MAX_ITEMS);
+        let (findings, questions) = (beyond(report.findings.len()), beyond(report.uncertainties.len()));
+        let told = format!(
+            "{findings} further findings and {questions} open questions of one report were dropped: it may have \
+             {MAX_ITEMS} of each."
+        );
+        if findings + questions > 0 {
             open.push(&told);
         }
         for text in open.iter().copied() {

@@ -200,8 +200,8 @@ impl Machine {
             Machine::Research(research) => {
                 let result = result_of(research, end, reason, context);
                 research.ended(&result, notes);
-                let value = serde_json::to_value(&result);
-                Report { markdown: markdown(&result), result: value.ok() }
+                let value = serde_json::to_value(&result).expect("text, numbers and lists are JSON");
+                Report { markdown: markdown(&result), result: Some(value) }
             }
         }
     }

@@ -147,3 +147,13 @@ fn a_repeated_question_says_what_changed() {
     assert_eq!((changes.unchanged, changes.new.len(), changes.gone.len()), (1, 0, 0));
     assert!(again.markdown.unwrap().contains("## What changed"));
 }
+
+#[test]
+fn what_one_report_has_too_much_of_is_told() {
+    let mut team = Team::new();
+    team.tell("submitted; plan A; found 20; fail");
+    let result = team.result();
+    assert_eq!(result.findings.len(), 12);
+    let told = "8 further findings and 0 open questions of one report were dropped: it may have 12 of each.";
+    assert!(result.uncertainties.iter().any(|text| text == told), "{:?}", result.uncertainties);
+}
